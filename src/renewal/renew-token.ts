@@ -1,4 +1,4 @@
-// Renews one token: asks its endpoint, and saves the answer or why there is none.
+// Renews one token: asks its endpoint, and saves the answer or the reason why there is none.
 import { randomUUID } from "node:crypto";
 import { canRead, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
@@ -40,17 +40,17 @@ export type RenewalOutcome =
 export interface Attempt {
   readonly id: string;
   readonly now: number;
-  /** The claim on the token ends then. */
+  /** When the claim on the token ends. */
   readonly claimed: number;
   /** Aborts when no further attempt to save may begin. */
   readonly tooLate: AbortSignal;
-  /** For a renewal that fails. */
+  /** How long the token is left alone if the renewal fails. */
   readonly pauseMs: number;
 }
 
 const SAVE_PAUSE_MS = 500;
 
-/** Undefined when there is nothing to renew now. */
+/** Returns undefined if there is nothing to renew now. */
 export async function renewToken(
   options: RenewalOptions,
   { id, now, claimed, tooLate, pauseMs }: Attempt,
@@ -85,7 +85,7 @@ export async function renewToken(
   return outcome;
 }
 
-/** The token's setting, where the token's owner may use its keys, and the token may be sent. */
+/** The token's setting, if the token's owner may use its keys and the token may be sent. */
 async function settingOf(store: Store, token: StoredDocument): Promise<StoredDocument | undefined> {
   const { auth_id } = (token.document as Token).meta;
   const [stored] = await store.documents.getMany("auth_setting", [auth_id]);
@@ -110,13 +110,13 @@ interface ClaimedToken {
   readonly stored: StoredDocument;
   /** When its endpoint was asked: the life of a new token counts from then. */
   readonly asked: number;
-  /** The claim on the token ends then. */
+  /** When the claim on the token ends. */
   readonly claimed: number;
-  /** For a renewal that fails. */
+  /** How long the token is left alone if the renewal fails. */
   readonly pauseMs: number;
 }
 
-/** Replaces the token at once, with the refresh token that came with the new one. */
+/** Saves the new token together with its refresh token, or the reason why there is none. */
 function save(
   store: Store,
   { stored, asked, claimed, pauseMs }: ClaimedToken,
@@ -127,7 +127,7 @@ function save(
     const { documents, renewals } = within;
     const now = await within.now();
     const current = await documents.getForUpdate("token", id);
-    // Deleted or changed meanwhile: the answer belongs to another token.
+    // The token was deleted or changed meanwhile: the answer belongs to another one.
     if (
       !current ||
       current.unreadable ||
@@ -151,7 +151,7 @@ function save(
       await end(next && Math.max(next, asked + LEAST_BETWEEN_MS), renewed);
       return { outcome: "renewed" };
     }
-    // A repeated reason is not written: each write gives the owner another version of the token.
+    // A repeated reason is not saved: each write gives the owner another version of the token.
     const isNews = renewalFailureOf(held) !== renewed;
     await end(now + pauseMs, isNews ? unrenewedToken(held, renewed) : undefined);
     return { outcome: "failed", reason: renewed };

@@ -8,9 +8,9 @@ import { createFairQueue } from "./fair-queue.ts";
 import { renewToken } from "./renew-token.ts";
 import type { RenewalOptions, RenewalOutcome } from "./renew-token.ts";
 
-/** For saving the answer, outages of the database included; counted from the claim. */
+/** Time to save the answer, outages of the database included; counted from the claim. */
 const SAVE_WITHIN_MS = 80_000;
-/** Longer, by the time that a last attempt to save may take. */
+/** Longer than the time to save, by what a last attempt may take. */
 const CLAIM_MS = 120_000;
 const PLACES = 40;
 const PLACES_OF_OWNER = 10;
@@ -61,7 +61,7 @@ export function createTokenRenewal(options: RenewalOptions) {
   const queue = createFairQueue({ places: PLACES, placesOfOwner: PLACES_OF_OWNER, work });
 
   return {
-    /** Starts to renew tokens that are due, as places allow; does not wait for them. */
+    /** Starts renewing tokens that are due, as places allow; does not wait for them. */
     async beat(): Promise<void> {
       const now = await store.now();
       pauses.forgetBefore(now);
@@ -91,7 +91,7 @@ function report({ metrics, log }: RenewalOptions, token_id: string, result: Rene
 const FIRST_PAUSE_MS = 10_000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** How long to leave a token alone after a failure: 10 s, doubling, at most 5 min. */
+/** Tracks how long to leave a token alone after a failure: 10 s, doubling, at most 5 min. */
 export function createPauses() {
   const pauses = new Map<string, { ms: number; endsAt: number }>();
   const next = (id: string): number => {
@@ -107,7 +107,7 @@ export function createPauses() {
     },
     end: (id: string): void => void pauses.delete(id),
     count: (): number => pauses.size,
-    /** Forgets tokens that were deleted, are unused, or that another process renewed. */
+    /** Forgets tokens whose pause is long over: deleted, unused, or renewed by another process. */
     forgetBefore(now: number): void {
       for (const [id, { endsAt }] of pauses) if (endsAt + LONGEST_PAUSE_MS < now) pauses.delete(id);
     },

@@ -1,5 +1,5 @@
-// One request to a token endpoint, over a fresh connection to an address that the egress rules
-// allow, with limits on time and size.
+// Makes one request to a token endpoint, over a fresh connection to an address that the egress
+// rules allow, with limits on time and size.
 import type { LookupOptions } from "node:dns";
 import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
@@ -23,7 +23,7 @@ export type TokenAnswer =
 
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** With its head and its framing. */
+/** Includes the head and the framing. */
 const MAX_READ_BYTES = 4 * MAX_ANSWER_BYTES;
 
 export async function askForToken(

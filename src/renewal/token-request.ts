@@ -1,5 +1,5 @@
-// The request that asks a token endpoint for a new token: RFC 6749 sections 4.3, 4.4 and 6, RFC
-// 7523 section 2.1.
+// Builds the request that asks a token endpoint for a new token: RFC 6749 sections 4.3, 4.4 and 6,
+// RFC 7523 section 2.1.
 import type { AuthSetting } from "../model/auth-setting.ts";
 import type { Token } from "../model/token.ts";
 import { SigningError, signingKeyOf, signJws } from "../runtime/jws.ts";
@@ -35,7 +35,8 @@ export async function tokenRequest(
   if (typeof grant === "string") return grant;
   const parameters = new URLSearchParams(grant);
   const headers: Record<string, string> = { accept: "application/json" };
-  // RFC 6749 section 2.3.1: in a header, or in the body. An assertion authenticates by itself.
+  // RFC 6749 section 2.3.1: client credentials go in a header, or in the body. An assertion
+  // authenticates by itself.
   if (!isJwt && settings.basic_auth_get_token_method)
     headers["authorization"] =
       `Basic ${basicCredentials(keys.client_id ?? "", keys.client_secret ?? "")}`;

@@ -1,14 +1,14 @@
-// How long a slot takes from its opening to its last tick, and how much time that leaves.
+// Measures how long a slot takes from its opening to its last tick, and how much time that leaves.
 import { systemClock } from "../runtime/clock.ts";
 import type { Lease } from "../store/records.ts";
 import type { ReconcileOptions } from "./reconcile.ts";
 
 type TimesOptions = Pick<ReconcileOptions, "store" | "metrics">;
 
-/** Milliseconds: the database tells whole ones. */
+/** The database returns whole milliseconds. */
 const RESOLUTION_MS = 1;
 
-/** The store's time; notes how far this machine's clock is from it. */
+/** Returns the store's time, and measures this machine's clock offset from it. */
 export async function readTime({ store, metrics }: TimesOptions): Promise<number> {
   const own = systemClock.now();
   const began = systemClock.monotonic();

@@ -1,4 +1,4 @@
-// The beat: opens every due slot once and publishes what was ordered. It may come early, late,
+// The beat: opens every due slot once and publishes the ordered runs. It may come early, late,
 // twice or not at all: what is due follows from the cursor and the clock alone.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
@@ -18,7 +18,7 @@ import { missOverlapped, publishPending } from "./publish.ts";
 import type { PublishOptions } from "./publish.ts";
 import type { Renew } from "./reconcile.ts";
 
-/** A beat renews it each second. Another leads within ten seconds: it tries once a second. */
+/** Beats renew the lease each second; if they stop, another scheduler leads within ten seconds. */
 const LEASE_TTL_MS = 7000;
 
 /** Longer than the longest delay of a run. */
@@ -49,8 +49,8 @@ export function createBeat(options: BeatOptions) {
 
   return {
     /**
-     * Does everything that is due, the present before what an outage left. False while another
-     * scheduler holds the lease.
+     * Does everything that is due, current work before the backlog of an outage. False while
+     * another scheduler holds the lease.
      */
     async run(signal?: AbortSignal): Promise<boolean> {
       const start = await readTime(options);
@@ -82,9 +82,9 @@ export function createBeat(options: BeatOptions) {
 }
 
 /**
- * In one transaction: moves the cursor to the newest slot that must be open, and remembers those
- * that it passes until they are open in full. Undefined, and nothing done, for a former holder of
- * the lease.
+ * In one transaction: moves the cursor to the newest slot that must be open, and stores the slots
+ * that it passes until they are fully open. For a former holder of the lease, does nothing and
+ * returns undefined.
  */
 async function moveCursor(
   { store, metrics }: BeatOptions,
@@ -116,7 +116,7 @@ const openingsOf = (slot: number, opened: number): Opening[] => [
   ...(mayBeLate(slot, opened) ? [{ slot, opened, late: true }] : []),
 ];
 
-/** Deployments may be older than the first scheduler: their slots count from the beginning. */
+/** Deployments may be older than the first scheduler: their earlier slots count too. */
 async function firstSlot(store: Store, now: number): Promise<number> {
   const earliest = await store.schedules.earliestStart();
   return slotOf(Math.min(now, earliest ?? now));

@@ -6,8 +6,8 @@ import { missedFor } from "./reconcile.ts";
 import type { ReconcileOptions, Renew } from "./reconcile.ts";
 
 /**
- * Looks once at each schedule that is new. Slots that are still being opened find it themselves.
- * Returns the time by then; undefined when the beat must end.
+ * Looks at each new schedule once. Slots that are still being opened find it themselves. Returns
+ * the time afterwards; undefined if the beat must end.
  */
 export async function orderLateStarters(
   options: ReconcileOptions,

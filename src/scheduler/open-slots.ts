@@ -1,5 +1,6 @@
-// Opens slots in pages: their runs become pending, or MISSED where they were late when the cursor
-// passed them. A page is one transaction, which also moves on: it is done once, or not at all.
+// Opens slots in pages: their runs become pending, or MISSED if they were late when the cursor
+// passed the slot. A page is one transaction, which also moves on to the next: it is done once, or
+// not at all.
 import type { Opening } from "../store/records.ts";
 import { missedFor } from "./reconcile.ts";
 import type { ReconcileOptions, Renew } from "./reconcile.ts";
@@ -10,12 +11,12 @@ const PAGE = 1000;
 /** A beat spends at most this long on late runs, so that the next one is on time. */
 const LATE_MS = 700;
 
-/** Late slots in memory: an outage of weeks leaves tens of thousands. */
+/** Late slots that are read at once: an outage of weeks leaves tens of thousands. */
 const LATE_AT_ONCE = 100;
 
 /**
- * Orders the runs that can start, of the newest slot first. Returns the time by then; undefined
- * when the beat must end.
+ * Orders the runs that can still start, those of the newest slot first. Returns the time
+ * afterwards; undefined if the beat must end.
  */
 export async function openSlots(
   options: ReconcileOptions,
@@ -28,7 +29,7 @@ export async function openSlots(
   return now;
 }
 
-/** Records late runs as MISSED; those that it leaves are for the next beat. */
+/** Records late runs as MISSED, and leaves the rest to the next beat when its time is up. */
 export async function recordLateRuns(
   options: ReconcileOptions,
   start: number,

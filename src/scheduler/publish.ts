@@ -20,7 +20,7 @@ export interface PublishOptions extends ReconcileOptions {
   readonly dispatcher: Dispatcher;
 }
 
-/** Publishes page by page. False where some are left for later. */
+/** Publishes page by page. False if some runs are left for later. */
 export async function publishPending(
   options: PublishOptions,
   now: number,
@@ -51,7 +51,7 @@ export async function publishPending(
   }
 }
 
-/** Rejects as the first that rejected, once all have ended. */
+/** Waits for all to end, then rejects with the first error among them. */
 async function allDone(work: readonly Promise<void>[]): Promise<void> {
   for (const outcome of await Promise.allSettled(work))
     if (outcome.status === "rejected") throw outcome.reason;
@@ -80,14 +80,14 @@ async function publishAll(
       options.log.error({ err, run_id, deployment_id, target_id }, "run cannot be published");
       return;
     }
-    // Halving finds it.
+    // Halving isolates the run.
     const half = Math.ceil(runs.length / 2);
     await publishAll(options, runs.slice(0, half), now);
     await publishAll(options, runs.slice(half), now);
   }
 }
 
-/** What the bus had no room for until it could no longer start. */
+/** The runs that can no longer start because the bus had no room for them. */
 const tooLate = (runs: readonly PendingRun[], now: number) =>
   runs.filter(({ latest_start }) => latest_start < now).map((run) => missedFor("bus_full", run));
 
@@ -104,7 +104,7 @@ const tooLate = (runs: readonly PendingRun[], now: number) =>
 const REPORT_GRACE_MS = 5000;
 const OVERLAPPED_BATCH = 500;
 
-/** Records runs as MISSED whose previous run has no outcome in time. */
+/** Records as MISSED the runs whose previous run has no outcome in time. */
 export async function missOverlapped(options: ReconcileOptions, now: number): Promise<void> {
   const { store } = options;
   const due = now - REPORT_GRACE_MS;
@@ -118,7 +118,7 @@ export async function missOverlapped(options: ReconcileOptions, now: number): Pr
   await recordMissed(options, missed);
 }
 
-/** The runs, without those that are MISSED because their previous run ended after they were due. */
+/** Returns the runs except those that were due before their previous run ended: they are MISSED. */
 async function withoutOverlapped(
   options: PublishOptions,
   runs: readonly PendingRun[],

@@ -1,4 +1,4 @@
-// Closes the ledger: a run without an outcome in time is MISSED, with the reason that the facts
+// Closes the ledger: a run that has no outcome in time is MISSED, with the reason that the facts
 // support.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isOnline, takesTicks } from "../model/agent.ts";
@@ -17,8 +17,8 @@ export interface ReconcileOptions {
 }
 
 /**
- * Between two pages of a beat: lets the process do something else and renews the lease. The time by
- * then; undefined when the beat must end.
+ * Called between two pages of a beat: lets the process do other work, and renews the lease. Returns
+ * the time afterwards; undefined if the beat must end.
  */
 export type Renew = () => Promise<number | undefined>;
 
@@ -90,7 +90,7 @@ function reasonOf(
 
 type Absence = "no_agent" | "agent_offline" | "agents_draining" | "agents_incompatible";
 
-/** Undefined where an agent at the location could take ticks at that time. */
+/** Undefined if an agent at the location could take ticks at that time. */
 export function absenceOf(
   agents: readonly ListedAgent[],
   locationId: string,

@@ -1,5 +1,5 @@
-// The agents that have reported from each location, by what their latest heartbeats said, and the
-// orders for them.
+// Stores the agents of each location, as described by their latest heartbeats, and the orders for
+// them.
 import {
   AGENTS_KEPT_MS,
   MAX_AGENTS_PER_LOCATION,
@@ -16,17 +16,17 @@ export type AgentStore = ReturnType<typeof createAgentStore>;
 export interface Seen {
   /** When the hub received the heartbeat. */
   readonly now: number;
-  /** Whether the hub takes no results of the agent. */
+  /** Whether the hub rejects the agent's results. */
   readonly refused?: boolean;
 }
 
-/** After this long, an agent is offline. */
+/** An agent that has been silent for this long is offline. */
 const SILENT_MS = 3 * HEARTBEAT_INTERVAL_MS;
 
 export function createAgentStore(database: Database) {
   const { kysely } = database;
   return {
-    /** Undefined for an agent that the location does not list. */
+    /** Returns undefined for an agent that the location does not list. */
     async find({ location_id, agent_id }: Pick<Heartbeat, "location_id" | "agent_id">) {
       const row = await ofLocation(kysely, location_id)
         .where("agent_id", "=", agent_id)
@@ -35,18 +35,18 @@ export function createAgentStore(database: Database) {
       return row && { drain_ordered: row.drain_ordered === 1 };
     },
     /**
-     * Changes nothing by a heartbeat that was overtaken, or captured and sent again: one that was
-     * sent no later than what is known. The time of a clock that is ahead counts as `now`, so that
-     * a clock may be set back; so may the hub's.
+     * Ignores a heartbeat that was overtaken or replayed: one sent no later than the latest known.
+     * A send time ahead of `now` is stored as `now`, and a stored one ahead of `now` is replaced,
+     * so both the agent's clock and the hub's may be set back.
      */
     record: (heartbeat: Heartbeat, seen: Seen): Promise<void> => record(database, heartbeat, seen),
     /**
-     * Whether the location may list another agent. If it is full, it forgets the agent that has
-     * been offline for longest.
+     * Returns whether the location may list another agent. If it is full, forgets the agent that
+     * has been offline the longest.
      */
     makeRoom: (location_id: string, now: number): Promise<boolean> =>
       makeRoom(database, location_id, now),
-    /** Forgets the agents that were not seen for `AGENTS_KEPT_MS`. */
+    /** Forgets the agents not seen for `AGENTS_KEPT_MS`. */
     async forgetOld(now: number): Promise<void> {
       await kysely
         .deleteFrom("agents")

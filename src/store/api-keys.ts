@@ -1,4 +1,4 @@
-// API keys, as hashes.
+// Stores API keys, as hashes.
 import type { Selectable, SelectQueryBuilder } from "kysely";
 import { identityOf } from "../model/access.ts";
 import type { AccessLevel, Actor, Ownership } from "../model/access.ts";
@@ -15,7 +15,7 @@ export function createApiKeyStore(database: Database) {
   const { kysely } = database;
   const active = () => kysely.selectFrom("api_keys").selectAll().where("revoked", "=", 0);
   return {
-    /** False when there is a key with this id already. */
+    /** Returns false if there is already a key with this id. */
     async insert({ key_id, revoked, ...key }: ApiKey, hash: string): Promise<boolean> {
       const { numInsertedOrUpdatedRows = 0n } = await kysely
         .insertInto("api_keys")
@@ -24,17 +24,17 @@ export function createApiKeyStore(database: Database) {
         .executeTakeFirstOrThrow();
       return numInsertedOrUpdatedRows > 0n;
     },
-    /** Undefined for an unknown or revoked key. */
+    /** Returns undefined for an unknown or revoked key. */
     async findByHash(hash: string): Promise<ApiKey | undefined> {
       const [row] = (await activeByHash(kysely, { hash })).rows;
       return row && toApiKey(row);
     },
-    /** Undefined for an unknown or revoked key. */
+    /** Returns undefined for an unknown or revoked key. */
     async find(id: string): Promise<ApiKey | undefined> {
       const row = await active().where("id", "=", id).executeTakeFirst();
       return row && toApiKey(row);
     },
-    /** Active keys of one owner; null: of all owners. */
+    /** Lists the active keys of one owner, or of all owners if `owner` is null. */
     async list(owner: Actor | null, { after, limit }: Page): Promise<ApiKey[]> {
       const rows = await active()
         .where("id", ">", after)
@@ -44,9 +44,15 @@ export function createApiKeyStore(database: Database) {
         .execute();
       return rows.map(toApiKey);
     },
-    /** The `identityOf` of each of these owners who has an active key. */
+    /**
+     * Returns the `identityOf` of each of these owners that has an active key, and of their
+     * namesakes in other organizations that have one.
+     */
     ownersWithKey: (owners: readonly Ownership[]) => ownersWithKey(database, owners),
-    /** False without such an active key. `owner` null: of any owner. */
+    /**
+     * Revokes a key of this owner, or of any owner if `owner` is null. Returns false if there is no
+     * such active key.
+     */
     async revoke(id: string, owner: Actor | null, now: number): Promise<boolean> {
       const { numUpdatedRows } = await kysely
         .updateTable("api_keys")
@@ -57,9 +63,9 @@ export function createApiKeyStore(database: Database) {
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0n;
     },
-    /** Active keys of one owner. */
+    /** Counts the active keys of one owner. */
     countOf: (owner: Actor): Promise<number> => sizeOf(active().where(isOf(owner, "org"))),
-    /** Revoked keys included. */
+    /** Counts all keys, including revoked ones. */
     count: (): Promise<number> => sizeOf(kysely.selectFrom("api_keys").selectAll()),
   };
 }

@@ -30,17 +30,17 @@ const insertEntry = prepared(["id", ...COLUMNS], (kysely, row) =>
 export interface AuditQuery {
   /** Inclusive. */
   readonly since?: number | undefined;
-  /** On whose behalf, or to whose object. */
+  /** Only entries on behalf of this owner, or about this owner's objects. */
   readonly of?: Actor | undefined;
   readonly limit: number;
 }
 
-/** Entries on behalf of an owner, or about the owner's objects. */
+/** A page of the entries on behalf of an owner, or about the owner's objects. */
 export interface AuditPage {
   readonly of: Actor;
-  /** By time; newest first is desc. */
+  /** By time: desc is newest first. */
   readonly order: "asc" | "desc";
-  /** Exclusive; undefined: from the start. */
+  /** Exclusive; undefined for the first page. */
   readonly after: Pick<StoredAuditEntry, "time" | "id"> | undefined;
   /** `from` inclusive, `to` exclusive. */
   readonly from: number | undefined;
@@ -51,12 +51,12 @@ export interface AuditPage {
 export type AuditStore = ReturnType<typeof createAuditStore>;
 
 export const createAuditStore = ({ kysely }: Database) => ({
-  /** To be called in the transaction of the change. */
+  /** Call it in the transaction of the change. */
   async record({ fields, ...entry }: AuditEntry): Promise<void> {
     const row = { object_owner: null, object_org: null, ...entry, fields: JSON.stringify(fields) };
     await insertEntry(kysely, { id: newId(entry.time), ...row });
   },
-  /** The newest entries that match, oldest first. */
+  /** Returns the newest matching entries, oldest first. */
   async list({ since = 0, of, limit }: AuditQuery): Promise<AuditEntry[]> {
     const rows = await kysely
       .selectFrom("audit")
@@ -71,10 +71,10 @@ export const createAuditStore = ({ kysely }: Database) => ({
       .execute();
     return rows.toReversed().map(toEntry);
   },
-  /** In the order of their times. */
+  /** Returns entries ordered by time, in the page's direction. */
   async page(page: AuditPage): Promise<StoredAuditEntry[]> {
     const sign = page.order === "asc" ? 1 : -1;
-    // One after the other: each has an index of its own.
+    // One query for each column, since each has its own index.
     const entries = [
       ...(await pageBy(kysely, "org", page)),
       ...(await pageBy(kysely, "object_org", page)),
@@ -85,7 +85,7 @@ export const createAuditStore = ({ kysely }: Database) => ({
   },
 });
 
-/** No entry has the same owner in both columns. */
+/** Pages by one column. No entry has the same owner in both, so the pages do not overlap. */
 async function pageBy(
   kysely: Database["kysely"],
   column: "org" | "object_org",

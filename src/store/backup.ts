@@ -1,4 +1,4 @@
-// A backup of a file database: one file, complete and checked before it has its name.
+// Backs up a file database into one file, which gets its name only once it is complete and checked.
 import { existsSync, statSync } from "node:fs";
 import { partialName, place, removeDatabase, removeLeftovers } from "./placed-file.ts";
 import { checkCopyOf, openSnapshot } from "./snapshot.ts";
@@ -6,16 +6,16 @@ import type { OnCopied, RowCounts, Snapshot } from "./snapshot.ts";
 
 export interface BackupOptions {
   readonly database: string;
-  /** The backup. */
+  /** Path of the backup. */
   readonly to: string;
-  /** Whether it may replace a file of that name. */
+  /** Whether it may replace an existing file. */
   readonly replaces: boolean;
   readonly onCopied: OnCopied;
-  /** Called when all is copied. */
+  /** Called once everything is copied, before the copy is checked. */
   readonly onChecking: () => void;
 }
 
-/** What is in a backup. */
+/** The contents of a backup. */
 export interface Contents {
   readonly schema: string;
   readonly bytes: number;
@@ -25,8 +25,8 @@ export interface Contents {
 }
 
 /**
- * Holds up nobody who uses the database. Rejects with one line for the operator, leaving nothing
- * behind, and an earlier backup of that name as it was.
+ * Backs up without blocking others that use the database. On failure, rejects with one line for
+ * the operator, leaves nothing behind, and keeps an earlier backup of that name.
  */
 export async function backUp(options: BackupOptions): Promise<Contents> {
   const { database, to, replaces, onCopied, onChecking } = options;
@@ -49,7 +49,7 @@ export async function backUp(options: BackupOptions): Promise<Contents> {
   }
 }
 
-/** Throws unless the copy is sound, and has each row of the snapshot. Returns the rows by table. */
+/** Throws unless the copy is sound and has the snapshot's row counts. Returns these by table. */
 export function checkCopy(path: string, snapshot: Snapshot): RowCounts {
   const [copied, expected] = [checkCopyOf(snapshot.file, path), snapshot.counts()];
   const differing = Object.keys(expected).find((table) => copied[table] !== expected[table]);
@@ -71,7 +71,7 @@ function refuseTaken(path: string, replaces: boolean): void {
   throw new Error(`${path} exists: name another file, or replace it with --force`);
 }
 
-/** For what the file system or SQLite refuses; other errors stay. */
+/** Explains a refusal by the file system or SQLite; returns other errors unchanged. */
 export function unwritable(path: string, cause: unknown): unknown {
   const { code, errcode, message } = cause as NodeJS.ErrnoException & { errcode?: number };
   if (errcode === undefined && !/^E[A-Z]+$/.test(code ?? "")) return cause;

@@ -4,35 +4,35 @@
 import type { Kysely } from "kysely";
 import type { Schema } from "./schema.ts";
 
-/** As PostgreSQL calls it; SQLite needs no type. */
+/** PostgreSQL's name for the type; SQLite needs none. */
 type ColumnType = "text" | "integer" | "bigint" | "double precision" | "bytea";
 
 export type BulkValue = string | number | Uint8Array | null;
 
-/** The texts in these become SQL as they stand. */
+/** Its strings become SQL verbatim. */
 export interface BulkInsert<Column extends string = string> {
   readonly into: keyof Schema;
-  /** Of the rows given. */
+  /** The columns of the given rows. */
   readonly columns: Readonly<Record<Column, ColumnType>>;
   /**
-   * The values by the columns that they go into, where these are not the rows themselves:
-   * expressions in which `given.name` is a column of a row.
+   * The SQL expression for each target column, in which `given.name` is a column of a row. By
+   * default, each column of a row goes into the target column of the same name.
    */
   readonly values?: Readonly<Record<string, string>>;
-  /** From `on conflict` on. */
+  /** The `on conflict` clause. */
   readonly onConflict: string;
 }
 
 export type BulkRow<Column extends string = string> = Readonly<Record<Column, BulkValue>>;
 
-/** How a database runs such a statement. `kysely` is in a transaction. */
+/** Runs such a statement. `kysely` is in a transaction. */
 export type RunBulk = (
   kysely: Kysely<Schema>,
   insert: BulkInsert,
   rows: readonly BulkRow[],
 ) => Promise<void>;
 
-/** `source` makes what follows the columns: from the expressions of their values. */
+/** `source` turns the expressions of the values into the part after the column list. */
 export function textOfInsert(
   { into, columns, values, onConflict }: BulkInsert,
   source: (expressions: string) => string,
@@ -42,6 +42,6 @@ export function textOfInsert(
   return `insert into ${into} (${names.join(", ")}) ${source(expressions.join(", "))} ${onConflict}`;
 }
 
-/** For `on conflict … do update set`: the columns of the row that could not be inserted. */
+/** For `on conflict … do update set`: takes the columns from the row that was not inserted. */
 export const takeExcluded = (columns: readonly string[]): string =>
   columns.map((column) => `${column} = excluded.${column}`).join(", ");

@@ -1,5 +1,5 @@
-// What a list of calls says of many at once: what they are, where they run, how they last ended,
-// and their last hours.
+// Reads what a list of calls shows for many calls at once: what they are, where they run, how they
+// last ended, and their last hours.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Actor, Owned, Ownership } from "../model/access.ts";
@@ -36,38 +36,38 @@ export interface LatestResult {
 
 export interface CallHours {
   readonly counts: readonly HourCount[];
-  /** How many latencies of the calls made are in each bucket. */
+  /** The number of latencies in each bucket, of the calls that were made. */
   readonly buckets: ReadonlyMap<number, number>;
 }
 
-/** Where something is deployed to, and by whom. */
+/** Where a call or workflow is deployed, and by whom. */
 export interface DeployedAt extends Ownership {
   readonly location_id: string;
 }
 
 export type CallOverviewStore = ReturnType<typeof createCallOverviewStore>;
 
-/** Each reads some dozens of calls in one or two statements, by their ids. */
+/** Each method reads dozens of calls in a few statements. */
 export const createCallOverviewStore = (database: Database) => ({
-  /** Those that `reader` may read. */
+  /** Lists the calls that `reader` may read. */
   list: (reader: Actor, page: Page): Promise<ListedCall[]> => readCalls(database, reader, page),
-  /** The result that started, or was due, last. */
+  /** Returns each call's latest result, by its start, or by when it was due if it never started. */
   latest: (ids: readonly string[], now: number): Promise<ReadonlyMap<string, LatestResult>> =>
     readLatest(database, ids, now),
-  /** That which started, or was due, last at each place, today or in the three days before. */
+  /** Returns the latest result at each place, of today and the three days before. */
   newestAt: (places: readonly CallAt[], now: number): Promise<NewestResult[]> =>
     readNewestAt(database, places, now),
-  /** From the hour that starts at `from` on. */
+  /** Returns each call's hours, from the one that starts at `from`. */
   hours: (ids: readonly string[], from: number): Promise<ReadonlyMap<string, CallHours>> =>
     readHours(database, ids, from),
-  /** Where they ran, or were to run, from the hour that starts at `from` on. */
+  /** Returns where they ran, or should have run, since the hour that starts at `from`. */
   locations: (
     ids: readonly string[],
     from: number,
   ): Promise<ReadonlyMap<string, readonly string[]>> => readLocations(database, ids, from),
   deployments: (ids: readonly string[]): Promise<ReadonlyMap<string, readonly DeployedAt[]>> =>
     readDeployments(database, ids),
-  /** Of the workflows that these calls are part of. */
+  /** Returns, by call, the deployments of the workflows that contain it. */
   workflowDeployments: (
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, readonly DeployedAt[]>> => readWorkflowDeployments(database, ids),
@@ -213,13 +213,13 @@ async function readLocations(
   return grouped(rows, ({ call_id, location_id }) => [call_id, location_id]);
 }
 
-/** Of `calls cross join stats`, in this order: SQLite would read the hours of all calls first. */
+/** For `calls cross join stats`, in this order: SQLite would read the hours of all calls first. */
 const hoursOf = (database: Database, ids: readonly string[], from: number): RawBuilder<boolean> =>
   sql`${isAmong(database, "calls.name", ids)} and stats.call = calls.id
     and stats.kind = (${numberOf(database, "HOUR")}) and stats.period >= ${from}
     and stats.count > 0`;
 
-/** PostgreSQL's sums are of a type without bounds. */
+/** PostgreSQL sums bigints to an unbounded type. */
 const total = (column: string): RawBuilder<number> => sql.raw(`cast(sum(${column}) as bigint)`);
 
 function grouped<Row, T>(

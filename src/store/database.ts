@@ -1,4 +1,4 @@
-// A connected database of either dialect, as the parts of the store share it.
+// A connected database of either dialect, as shared by the parts of the store.
 import { sql } from "kysely";
 import type { Kysely, RawBuilder, Transaction } from "kysely";
 import { unavailable } from "../model/errors.ts";
@@ -8,18 +8,18 @@ import type { Schema } from "./schema.ts";
 
 export interface Database {
   readonly kysely: Kysely<Schema>;
-  /** Rows can be locked one by one; otherwise a transaction locks the whole database. */
+  /** Whether rows can be locked one by one; if not, a transaction locks the whole database. */
   readonly rowLocks: boolean;
   readonly runBulk: RunBulk;
   /** Numbers of committed names, kept by `names.ts`. */
   readonly numbers: Map<string, number>;
   /** Calls back once the transaction is committed. */
   readonly afterCommit: (work: () => void) => void;
-  /** Called with the results that are stored, each once, after the commit. */
+  /** Called after the commit with the stored results, each once. */
   readonly onStored?: (results: readonly ReportedResult[]) => void;
   /** Whether repeating the transaction may help (deadlock, serialization failure). */
   readonly isTransient: (error: unknown) => boolean;
-  /** On the connection of the transaction, where there is one: it must not wait for another. */
+  /** Uses the connection of the transaction, if there is one: it must not wait for another. */
   readonly timeOf: (kysely: Kysely<Schema>) => Promise<number>;
 }
 
@@ -57,7 +57,7 @@ export const isLockTimeout = (error: unknown): boolean =>
 const codeOf = (error: unknown): unknown =>
   typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 
-/** Reads as of one instant, and holds up nobody. */
+/** Reads as of one instant, without blocking others. */
 export const inSnapshot = <T>(
   database: Database,
   read: (snapshot: Database) => Promise<T>,
@@ -71,8 +71,8 @@ export const inSnapshot = <T>(
         .execute((kysely) => read({ ...database, kysely }));
 
 /**
- * Reads a page by the index that has its order. PostgreSQL's planner has no statistics on rows of
- * the last seconds: it takes them for few, and would collect and sort all of them for each page.
+ * Reads a page by the index that has its order. PostgreSQL's planner has no statistics on the rows
+ * of the last seconds: it assumes that they are few, and would collect and sort them for each page.
  */
 export const inIndexOrder = <T>(
   database: Database,
@@ -91,7 +91,7 @@ const collided = (cause: unknown): Error =>
     cause,
   });
 
-/** Keeps a statement within the number of parameters that both drivers accept. */
+/** Splits the items, so that each statement stays within the parameter limit of both drivers. */
 export function chunksOf<T>(items: readonly T[], size = 500): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
     items.slice(n * size, (n + 1) * size),
@@ -99,7 +99,7 @@ export function chunksOf<T>(items: readonly T[], size = 500): T[][] {
 }
 
 /**
- * Inserts the rows in their order: give them in one order everywhere, so that transactions on the
+ * Inserts the rows in the order given. Use the same order everywhere, so that transactions on the
  * same rows wait for one another and do not deadlock. Call it in a transaction.
  */
 export async function insertRows<Column extends string>(
@@ -111,7 +111,7 @@ export async function insertRows<Column extends string>(
   if (rows.length > 0) await runBulk(kysely, insert, rows);
 }
 
-/** A condition for any number of values in a statement of constant text. */
+/** A condition that takes any number of values and leaves the statement's text constant. */
 export const isAmong = (
   { rowLocks }: Database,
   column: string,
@@ -121,7 +121,7 @@ export const isAmong = (
     ? sql`${sql.ref(column)} = any(${values})`
     : sql`${sql.ref(column)} in (select value from json_each(${JSON.stringify(values)}))`;
 
-/** The text at this path of a JSON document; null where there is none. */
+/** The text at this path of a JSON document; null if there is none. */
 export const textAt = (
   { rowLocks }: Database,
   column: string,

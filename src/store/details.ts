@@ -1,13 +1,13 @@
-// What a result shows beside its columns, packed: JSON, compressed where that pays. Both forms stay
-// readable for good: the first byte tells them apart.
+// Packs what a result or an insights report has beside its columns: JSON, compressed where that
+// pays. Both forms stay readable forever; the first byte tells them apart.
 import { createInflate, deflateSync } from "node:zlib";
 import type { Inflate } from "node:zlib";
 
-/** Shorter JSON is kept as it is: compressing it costs more than it saves. Bytes. */
+/** In bytes. Shorter JSON is not compressed: that would cost more than it saves. */
 const SHORT = 400;
 
 /**
- * What most results have in common, the commonest last. Stored bytes depend on it: never change it.
+ * Text that most results share, the most common last. Stored bytes depend on it: never change it.
  */
 const DICTIONARY = Buffer.from(
   [
@@ -68,7 +68,7 @@ const DICTIONARY = Buffer.from(
 );
 
 const FORMAT = { dictionary: DICTIONARY };
-// Measured: a higher level is slower and saves nothing, a larger output is allocated for each call.
+// Measured: a higher level is slower and saves nothing. A larger chunk is allocated on each call.
 const DEFLATE = { ...FORMAT, level: 3, windowBits: 13, memLevel: 5, chunkSize: 1024 };
 
 export function pack(value: object): Uint8Array {
@@ -76,7 +76,7 @@ export function pack(value: object): Uint8Array {
   return json.length < SHORT ? json : deflateSync(json, DEFLATE);
 }
 
-/** What `pack` packed. Rejects where the bytes are damaged. */
+/** Unpacks what `pack` packed. Rejects if the bytes are damaged. */
 export async function unpack(bytes: Uint8Array): Promise<unknown> {
   const json = bytes[0] === OPENING_BRACE ? Buffer.from(bytes) : await inflate(bytes);
   return JSON.parse(json.toString());
@@ -87,8 +87,8 @@ const OPENING_BRACE = 0x7b;
 const inflate = createInflater();
 
 /**
- * Inflates one after another with the same stream: a stream for each would take more memory than
- * what is read with it, and would be collected later.
+ * Inflates one value after another on the same stream: a stream for each would take more memory
+ * than the value, and would be garbage-collected later.
  */
 function createInflater(): (bytes: Uint8Array) => Promise<Buffer> {
   let stream: Inflate | undefined;

@@ -29,7 +29,7 @@ const COLUMNS = [
   "document",
 ] as const;
 
-/** Does nothing where there is one with this id, or with this name in its workspace. */
+/** Does nothing if there is already one with this id, or with this name in its workspace. */
 export const insertIfNew = prepared(COLUMNS, (kysely, row) =>
   kysely
     .insertInto("documents")

@@ -1,4 +1,4 @@
-// Owned resources as JSON documents, beside the few columns that queries need.
+// Stores owned resources as JSON documents, beside the few columns that queries need.
 import type { SelectQueryBuilder } from "kysely";
 import type { Actor } from "../model/access.ts";
 import { unreadable } from "../model/errors.ts";
@@ -19,7 +19,7 @@ import { openDocument, sealDocument, SEALED_KINDS } from "./sealed-documents.ts"
 /** Seals secret fields on the way in and opens them on the way out. */
 export interface Sealing {
   readonly sealer: Sealer;
-  /** Called when a document is read whose secrets cannot be opened. */
+  /** Called for each document read whose secrets cannot be opened. */
   readonly onUnreadable: (found: StoredDocument) => void;
 }
 
@@ -33,7 +33,7 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
   const one = async (query: Rows): Promise<StoredDocument | undefined> => (await all(query))[0];
 
   return {
-    /** False when there is one already with this id, or with this name in its workspace. */
+    /** Returns false if one exists with this id, or with this name in its workspace. */
     insert: async (document: NewDocument): Promise<boolean> =>
       insertDocument(database, await sealed(document, sealing)),
     /** Locks the row until the end of the transaction, so that concurrent updates queue. */
@@ -47,16 +47,16 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
       const { rows } = await byId(database.kysely, { kind, id });
       return (await opened(rows, sealing))[0];
     },
-    /** Those that exist, in creation order. */
+    /** Returns the documents that exist, in creation order. */
     async getMany(kind: ResourceKind, ids: readonly string[]): Promise<StoredDocument[]> {
       if (ids.length === 0) return [];
       const rows = database.kysely.selectFrom("documents").selectAll();
-      // SQLite would search for the kind rather than for the ids.
+      // The kind is checked afterwards: SQLite would search by it rather than by the ids.
       const found = await all(rows.where(isAmong(database, "id", ids)).orderBy("id"));
       return found.filter((each) => each.kind === kind);
     },
     /**
-     * Overwrites whatever is stored: the caller has locked the row and found it readable. Rejects
+     * Overwrites the stored document, whose row the caller has locked and found readable. Rejects
      * a document that was itself read as `unreadable`.
      */
     replace: async (document: NewDocument): Promise<void> =>
@@ -68,19 +68,19 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
       const documents = database.kysely.deleteFrom("documents");
       await documents.where("kind", "=", kind).where("id", "=", id).execute();
     },
-    /** Those that `reader` may read. Uses an index on either database. */
+    /** Lists the documents that `reader` may read. Uses an index on either database. */
     list: (kind: ResourceKind, reader: Actor, filters: Filters, page: Page) =>
       all(listQuery(database, kind, reader, filters, page)),
-    /** Those of all owners. */
+    /** Lists the documents of all owners. */
     listKind: (kind: ResourceKind, { after, limit }: Page, filters: Filters = {}) =>
       all(matching(rowsOf(kind), kind, filters).where("id", ">", after).orderBy("id").limit(limit)),
-    /** Every document of the kind with this filter value, of all owners. */
+    /** Returns every document of the kind with this filter value, of all owners. */
     listAll: (kind: ResourceKind, filter: keyof Filters, value: string) =>
       all(matching(rowsOf(kind), kind, { [filter]: value }).orderBy("id")),
-    /** The workspaces that `reader` has variables in. */
+    /** Lists the workspaces with variables of the reader's organization, or else of the reader. */
     listWorkspaces: (reader: Actor, page: Page) =>
       workspacesQuery(database, reader, page).execute(),
-    /** How many documents with these filter values are `owner`'s own. */
+    /** Counts the documents with these filter values that belong to `owner`. */
     count: (kind: ResourceKind, filters: Filters, owner: Actor): Promise<number> =>
       countOwn(rowsOf(kind), kind, filters, owner),
   };
@@ -110,7 +110,7 @@ async function sealed(document: NewDocument, { sealer }: Sealing): Promise<NewDo
   return SEALED_KINDS.includes(kind) ? sealDocument(document, sealer) : document;
 }
 
-/** Kinds without secret fields are stored as they are, at no cost. */
+/** Opens sealed documents. Kinds without secret fields are not sealed, and cost nothing here. */
 async function opened(rows: readonly Row[], sealing: Sealing): Promise<StoredDocument[]> {
   const found = rows.map(toStoredDocument);
   if (!found.some(({ kind }) => SEALED_KINDS.includes(kind))) return found;
@@ -180,7 +180,7 @@ const matching = (rows: Rows, kind: ResourceKind, filters: Filters): Rows =>
     rows,
   );
 
-/** By the id of their oldest variable. */
+/** Orders workspaces by the id of their oldest variable. */
 const workspacesQuery = ({ kysely }: Database, { owner, org }: Actor, page: Page) =>
   kysely
     .selectFrom("documents")
@@ -201,9 +201,9 @@ const workspacesQuery = ({ kysely }: Database, { owner, org }: Actor, page: Page
     .limit(page.limit);
 
 /**
- * What `reader` may read: one index range for each kind of access (own, shared with the
- * organization, shared with the community), each limited to the page's size, so that a page costs
- * the same however many documents there are.
+ * Selects what `reader` may read: one index range for each kind of access (own, shared with the
+ * organization, shared with the community), each limited to the page's size, so that the cost of a
+ * page does not grow with the number of documents.
  */
 export function listQuery(
   { kysely }: Database,
@@ -224,7 +224,7 @@ export function listQuery(
     if (access === "org")
       query = query.where("owner_org", "=", reader.org).where("shared_org", "=", 1);
     if (access === "community") query = query.where("shared_community", "=", 1);
-    // Rows shared with the organization as well come by that range, once.
+    // Rows that are also shared with the organization come only from that range.
     if (access === "community" && reader.org !== null)
       query = query.where((eb) =>
         eb.or([eb("shared_org", "=", 0), isOutside(reader.org, "owner_org")]),

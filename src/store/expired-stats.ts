@@ -16,8 +16,8 @@ interface StatPlace {
 }
 
 /**
- * The statistics first: a result that is recorded meanwhile has then committed its histogram, or
- * makes new rows.
+ * Deletes the statistics before their histograms: a result recorded concurrently has by then
+ * committed its histogram, or makes new rows.
  */
 export async function removeHours(database: Database, batch: Batch): Promise<Removed> {
   const { kept, limit, dryRun = false } = batch;
@@ -38,7 +38,7 @@ export async function removeHours(database: Database, batch: Batch): Promise<Rem
   return { rows: found.length, next };
 }
 
-/** Of days, then of months. The statistics stay, without their histograms. */
+/** Deletes the histograms of days, then of months. The statistics themselves stay. */
 export async function removePercentiles(database: Database, batch: Batch): Promise<Removed> {
   const { kept, after, limit, dryRun = false, doneBefore } = batch;
   const kind = after?.[0] === "MONTH" ? "MONTH" : "DAY";
@@ -62,7 +62,7 @@ export async function removePercentiles(database: Database, batch: Batch): Promi
   return { rows: Number(numDeletedRows), next };
 }
 
-/** Of periods in a range, in the order of an index, after the place of the batch. */
+/** Reads statistics of the periods in a range, in index order, after the place of the batch. */
 async function statsBetween(
   database: Database,
   kind: KeptKind,

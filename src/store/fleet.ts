@@ -1,4 +1,5 @@
-// What the whole system has before it, for its metrics: cheap however much that is.
+// Measures the system's backlog for its metrics. The cost of each query is bounded, whatever the
+// backlog.
 import { sql } from "kysely";
 import type { Ownership } from "../model/access.ts";
 import { closedBetween, INSIGHT_DELAY_MS, INSIGHTS_LEASE } from "../model/insight.ts";
@@ -16,13 +17,13 @@ export type FleetStore = ReturnType<typeof createFleetStore>;
 /** A page of deployments, counted. */
 export interface CountedDeployments {
   readonly at: readonly { readonly location_id: string; readonly deployments: number }[];
-  /** Where to go on; undefined at the end. */
+  /** The `after` of the next page; undefined at the end. */
   readonly next: string | undefined;
 }
 
 const STALE_LOOKED_AT = 50;
 
-/** Of a call that was made: milliseconds from due to started, and microseconds of doubt. */
+/** The timing of an executed call: lateness in milliseconds, uncertainty in microseconds. */
 export interface RecentTiming {
   readonly location_id: string;
   readonly lateness: number;
@@ -33,24 +34,24 @@ export function createFleetStore(database: Database) {
   const { kysely } = database;
   return {
     calls: createMonitoredCallStore(database),
-    /** Of the pending runs that expire first, at most `limit`. */
+    /** Counts by location the pending runs that expire first, at most `limit`. */
     pendingRuns: (limit: number): Promise<PendingAt[]> =>
       countPending(kysely, limit).select("location_id").groupBy("location_id").execute(),
-    /** The same, by who ordered them. */
+    /** Counts the same runs by location and owner. */
     pendingRunsByOwner: (limit: number): Promise<(PendingAt & Ownership)[]> =>
       countPending(kysely, limit)
         .select(["location_id", "owner", "owner_org"])
         .groupBy(["location_id", "owner", "owner_org"])
         .execute(),
-    /** Of the newest results, at most `limit`, whose runs were triggered since then. */
+    /** Returns the timings among the newest `limit` results of runs triggered since then. */
     recentTimings: (since: number, limit: number): Promise<RecentTiming[]> =>
       recentTimings(database, since, limit),
-    /** Of the `limit` deployments after this one, by their ids. */
+    /** Counts by location the `limit` deployments after this one, in the order of their ids. */
     countDeployments: (after: string, limit: number): Promise<CountedDeployments> =>
       countPage(database, after, limit),
-    /** Since when a report should have been computed, of those that wait for longest. */
+    /** Returns since when the longest-waiting report is overdue; undefined if none is. */
     insightsOverdueSince: (now: number): Promise<number | undefined> => overdueSince(database, now),
-    /** When the first token expires that a call uses and nobody renews; undefined without any. */
+    /** Returns the first expiry of a token that a call uses and nobody renews, if there is one. */
     firstTokenExpiry: (): Promise<string | undefined> => firstTokenExpiry(database),
   };
 }
@@ -112,8 +113,8 @@ async function countPage(
   after: string,
   limit: number,
 ): Promise<CountedDeployments> {
-  // The sum keeps both databases from the index of ends, which nearly all schedules share.
-  // PostgreSQL expects few rows of an equality, and would sort the whole table for each page.
+  // Adding 0 keeps both databases off the index of ends: nearly all schedules have the same end.
+  // For an equality, PostgreSQL would expect few rows, and sort the whole table for each page.
   const holds = sql<boolean>`active_until + 0 >= ${FOR_EVER}`;
   const page = kysely
     .selectFrom("schedules")
@@ -144,7 +145,7 @@ async function overdueSince(database: Database, now: number): Promise<number | u
   const stale = await createInsightMarks(database).listStale(until, undefined, STALE_LOOKED_AT);
   const since = [
     ...unmarked.map(({ end }) => end + INSIGHT_DELAY_MS),
-    // A mark's version begins with when it was made.
+    // A mark's version starts as the time at which the mark was made.
     ...stale.map(({ kind, start, version }) =>
       Math.max(version, periodEnd(kind, start) + INSIGHT_DELAY_MS),
     ),

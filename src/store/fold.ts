@@ -1,6 +1,6 @@
 // Folds results into the statistics of their hour, day and month, in the transaction that stores
-// them. Rows are merged where they are, by the formulas of model/summary.ts in SQL: none is read
-// first, and transactions on the same rows lose nothing of one another.
+// them. Rows are merged in place, by the formulas of model/summary.ts in SQL: none is read first,
+// and concurrent transactions on the same rows lose no updates.
 import { KEPT_KINDS, periodStart } from "../model/periods.ts";
 import type { KeptKind } from "../model/periods.ts";
 import { summarizeResults } from "../model/result.ts";
@@ -18,7 +18,7 @@ export type CountedPlace = Pick<CountedResult, "call_id" | "location_id" | "resu
 
 type NumberOf = (name: string) => number;
 
-/** Adds `added` to the statistics, and takes back `replaced`: MISSED results. */
+/** Adds `added` to the statistics and subtracts `replaced`, which are MISSED results. */
 export async function foldResults(
   database: Database,
   added: readonly CountedResult[],
@@ -30,7 +30,7 @@ export async function foldResults(
   await insertRows(database, MERGE_BUCKETS, changes.flatMap(toBucketRows));
 }
 
-/** Locks a row of the statistics until the end of the transaction; adds it where it is missing. */
+/** Locks a row of the statistics until the end of the transaction; adds it if it is missing. */
 export async function lockStat(
   database: Database,
   place: CountedPlace & { readonly kind: KeptKind },
@@ -41,7 +41,7 @@ export async function lockStat(
   if (database.rowLocks) await rowOf(database, key).forUpdate().execute();
 }
 
-/** Call it with the row locked. A row that counts nothing goes. */
+/** Replaces a row, which must be locked. Deletes it if the summary counts nothing. */
 export async function replaceStat(
   database: Database,
   place: CountedPlace & { readonly kind: KeptKind },
@@ -97,8 +97,8 @@ function changesOf(
   };
   for (const group of byHour.values()) add(group[0] as CountedResult, summarizeResults(group));
   for (const place of replaced) add(place, countOnly(-1));
-  // In one order everywhere: transactions on the same rows then wait for one another and do not
-  // deadlock.
+  // In the same order everywhere, so that transactions on the same rows wait for one another and
+  // do not deadlock.
   return [...changes.values()].toSorted(({ key: a }, { key: b }) => compare(a, b));
 }
 
@@ -167,7 +167,7 @@ const KEY_TYPES = {
 
 const sumOf = (column: string): string => `${column} = stats.${column} + excluded.${column}`;
 
-// Taking back a MISSED may leave nothing: then there is nothing to divide by, and no moment.
+// Subtracting a MISSED may leave a count of 0: null avoids dividing by it, and the term becomes 0.
 const [BEFORE, ADDED] = ["stats.count", "excluded.count"];
 const TOTAL = `nullif(${BEFORE} + ${ADDED}, 0)`;
 const DELTA = "(excluded.mean - stats.mean)";

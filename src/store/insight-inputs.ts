@@ -1,5 +1,5 @@
-// What a report is computed from: a call's single results, counted in the database, and its hours.
-// An index covers the former, by time or, on PostgreSQL, of a day: no row of a result is read.
+// Reads what a report is computed from: a call's single results, counted in the database, and its
+// hours. An index covers the results (by time, or on PostgreSQL within each day): no row is read.
 import { sql } from "kysely";
 import type { Outlier } from "../model/insight.ts";
 import type { CountedLatency, HourResults } from "../model/insight-report.ts";
@@ -15,43 +15,43 @@ export interface ResultRange {
   readonly to: number;
 }
 
-/** Where outliers begin at a location. */
+/** The latency at which outliers begin at a location. */
 export type Fence = Pick<LocationSpread, "location_id" | "outlier_from">;
 
-/** How much to ask for at once. */
+/** How much to read or compute at once. */
 interface AtOnce {
-  /** Results to be counted with one statement; each may become a row. */
+  /** Results to count with one statement; each may become a row. */
   readonly counted: number;
-  /** Results to be searched with one statement. */
+  /** Results to search with one statement. */
   readonly searched: number;
-  /** Reports to be computed side by side. */
+  /** Reports to compute concurrently. */
   readonly reports: number;
 }
 
-/** SQLite blocks the process for as long as a statement takes: a few milliseconds. */
+/** SQLite blocks the process while a statement runs: with these, a few milliseconds. */
 const IN_PROCESS: AtOnce = { counted: 4000, searched: 20_000, reports: 1 };
 
 /**
- * PostgreSQL reads the day before each range too: a result may start long after its id was made.
- * While it counts for one report, this process scores another.
+ * PostgreSQL also reads the day before each range: a call may start long after its result's id was
+ * made. While the server counts for one report, this process scores another.
  */
 const ON_SERVER: AtOnce = { counted: 50_000, searched: 500_000, reports: 2 };
 
 export const createInsightInputs = (database: Database) => ({
   atOnce: database.rowLocks ? ON_SERVER : IN_PROCESS,
-  /** Results other than COMPLETE have a latency of 0 here. */
+  /** Counts results by location, code and latency, which is 0 unless they are COMPLETE. */
   latencies: (range: ResultRange): Promise<CountedLatency[]> => countLatencies(database, range),
-  /** The slowest, at most `limit`; those that are uncertain are none. */
+  /** Returns the slowest outliers, at most `limit`. Uncertain results are never outliers. */
   outliers: (range: ResultRange, fences: readonly Fence[], limit: number): Promise<Outlier[]> =>
     slowest(database, range, fences, limit),
-  /** The hours in which the call ran, in their order; all locations together. */
+  /** Returns the hours in which the call ran, in order, all locations together. */
   hours: (range: ResultRange): Promise<HourResults[]> => readHours(database, range),
 });
 
 /** Whole milliseconds, rounded as by `latencyOf` in model/result.ts. */
 const LATENCY = sql<number>`(coalesce(total, 0) + 500) / 1000`;
 
-/** As `isUncertain` in model/uncertainty.ts. */
+/** The condition of `isUncertain` in model/uncertainty.ts. */
 const IS_UNCERTAIN = sql<boolean>`(uncertainty > 10000 and uncertainty * 10 > coalesce(total, 0))`;
 
 const inRange = async (database: Database, { call_id, from, to }: ResultRange) => {

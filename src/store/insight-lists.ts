@@ -1,4 +1,4 @@
-// Lists of insights reports: of what a reader may see, of one call, and of one period.
+// Lists insights reports: those that a reader may see, those of one call, those of one period.
 import { sql } from "kysely";
 import type { Actor } from "../model/access.ts";
 import { kindOf, REPORT_TYPES } from "../model/insight.ts";
@@ -9,16 +9,16 @@ import { isNotOf, isOf, isOutside } from "./identity.ts";
 import { withRanks } from "./insight-ranks.ts";
 import { numberOf } from "./names.ts";
 
-/** Reports after one, in the order in which they were first made. */
+/** A page of reports, in the order in which they were first made. */
 export interface InsightPage {
-  /** The `number` of a report. */
+  /** The `number` of a report, exclusive. */
   readonly after: number;
   readonly limit: number;
-  /** Undefined: of both kinds. */
+  /** Undefined for both kinds. */
   readonly kind: InsightKind | undefined;
 }
 
-/** A report by its number, and its call by a number of its own. */
+/** A score with the numbers of its report and its call. */
 interface PeriodScore {
   readonly number: number;
   readonly call: number;
@@ -33,20 +33,20 @@ interface NamedInsight extends Omit<InsightSummary, "rank"> {
 }
 
 export const createInsightLists = (database: Database) => ({
-  /** Those that `reader` may see, in the order in which they were first made. */
+  /** Lists the reports that `reader` may see, in the order in which they were first made. */
   list: async (reader: Actor, page: InsightPage): Promise<ListedInsight[]> =>
     readListed(database, readableIds(database, reader, page)),
-  /** Those of one call, in the same order, whoever may see them. */
+  /** Lists the reports of one call in the same order, whoever may see them. */
   listOfCall: async (callId: string, page: InsightPage): Promise<ListedInsight[]> =>
     readListed(database, idsOfCall(database, callId, page)),
-  /** The scores of a period: of the reader's own calls, or of what its organization shares. */
+  /** Returns a period's scores: of the reader's calls, or of others its organization shares. */
   periodScores: (
     reader: Actor,
     kind: InsightKind,
     start: number,
     of: "own" | "shared",
   ): Promise<PeriodScore[]> => readScores(database, reader, kind, start, of),
-  /** At most a few hundred, by their numbers. */
+  /** Reads reports by their numbers, at most a few hundred. */
   ofNumbers: (numbers: readonly number[]): Promise<NamedInsight[]> => readNamed(database, numbers),
 });
 
@@ -66,8 +66,8 @@ const pageOf = ({ kysely }: Database, { after, limit }: InsightPage) =>
   kysely.selectFrom("insights").select("id").where("id", ">", after).orderBy("id").limit(limit);
 
 /**
- * One index range for each kind of report and of access, each limited to the page's size: as the
- * lists of documents.
+ * Selects by one index range for each kind of report and of access, each limited to the page's
+ * size, like the lists of documents.
  */
 export function readableIds(database: Database, reader: Actor, page: InsightPage) {
   const range = (kind: InsightKind, access: "owner" | "org" | "community") => {
@@ -77,7 +77,7 @@ export function readableIds(database: Database, reader: Actor, page: InsightPage
     if (access === "org")
       rows = rows.where("owner_org", "=", reader.org).where("shared_org", "=", sql.lit(1));
     if (access === "community") rows = rows.where("shared_community", "=", sql.lit(1));
-    // Reports shared with the organization as well come by that range, once.
+    // Reports that are also shared with the organization come only from that range.
     if (access === "community" && reader.org !== null)
       rows = rows.where((eb) =>
         eb.or([eb("shared_org", "=", 0), isOutside(reader.org, "owner_org")]),

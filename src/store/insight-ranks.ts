@@ -1,5 +1,5 @@
-// The place of a report among its owner's reports of the same period, which follows from their
-// scores when it is read.
+// Ranks a report among its owner's reports of the same period, from their scores at the time of
+// reading.
 import { sql } from "kysely";
 import { identityOf } from "../model/access.ts";
 import type { Ownership } from "../model/access.ts";
@@ -17,15 +17,15 @@ interface Scored extends OwnPeriod {
   readonly score: number;
 }
 
-/** How many reports have a score. */
+/** How many of an owner's reports on a period have this score. */
 interface ScoreCount extends OwnPeriod {
   readonly score: number;
   readonly count: number;
 }
 
 /**
- * 1 is the best, and equal scores share the better place; −1 without a score. Each period is
- * counted once, from its index, however many of its reports are given.
+ * Adds the ranks: 1 is the best, equal scores share the better rank, and −1 means no score. Each
+ * period is counted once, from its index, however many of its reports are given.
  */
 export async function withRanks<T extends Scored>(
   database: Database,

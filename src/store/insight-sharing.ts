@@ -1,19 +1,19 @@
-// Who may see the reports of a call. Each report repeats the sharing of its call, so that a page of
-// a list costs the same however many reports there are.
+// Stores who may see the reports of a call. Each report copies the sharing of its call, so that the
+// cost of a list's page does not grow with the number of reports.
 import type { Call } from "../model/call.ts";
 import type { Database } from "./database.ts";
 import { numberOf } from "./names.ts";
 import type { NewDocument } from "./records.ts";
 
-/** As columns of the reports. */
+/** The sharing, as columns of a report. */
 interface Sharing {
   readonly shared_org: number;
   readonly shared_community: number;
 }
 
 /**
- * Undefined where the call has been deleted. Within a transaction: the call is neither changed nor
- * deleted before its end.
+ * Returns undefined if the call has been deleted. In a transaction, keeps the call from being
+ * changed or deleted until the end.
  */
 export async function sharingOf(
   { kysely, rowLocks }: Database,
@@ -29,7 +29,7 @@ export async function sharingOf(
   return call && columnsOf(call.shared_org, JSON.parse(call.document) as Call);
 }
 
-/** In the transaction that changes the call. */
+/** Copies the call's sharing to its reports, in the transaction that changes the call. */
 export async function shareInsights(database: Database, { id, org, document }: NewDocument) {
   const sharing = columnsOf(Number(org), document as Call);
   await database.kysely
@@ -45,7 +45,7 @@ export async function shareInsights(database: Database, { id, org, document }: N
     .execute();
 }
 
-/** In the transaction that deletes the call. */
+/** Call it in the transaction that deletes the call. */
 export async function removeInsights(database: Database, callId: string): Promise<void> {
   const reports = database.kysely.deleteFrom("insights");
   await reports.where("call", "=", numberOf(database, callId)).execute();

@@ -1,4 +1,4 @@
-// Insights reports. A rank follows from the others of its owner, when it is read.
+// Stores insights reports. A report's rank follows from its owner's other reports when it is read.
 import { kindOf, REPORT_TYPES } from "../model/insight.ts";
 import type {
   Insight,
@@ -19,7 +19,7 @@ import { sharingOf } from "./insight-sharing.ts";
 import { numberNames, numberOf } from "./names.ts";
 import { createInsightMarks, unmark } from "./stale-insights.ts";
 
-/** What becomes of a report that was to be computed. */
+/** What to do with a report that was to be computed: store a new one, or keep or remove the old. */
 export type Settlement = NewInsight | "keep" | "remove";
 
 export type InsightMeasures = Pick<Insight, (typeof MEASURES)[number]>;
@@ -31,9 +31,9 @@ export const createInsightStore = (database: Database) => ({
   ...createInsightInputs(database),
   ...createInsightLists(database),
   /**
-   * Settles a report and takes its mark away: both or neither. Returns false and does nothing
-   * where the mark has changed or gone since it was read: another process was faster, or there are
-   * results that this report does not count. Nothing is stored of a call that has been deleted.
+   * Settles a report and removes its mark, atomically. Returns false and does nothing if the mark
+   * has changed or gone since it was read: another process was faster, or there are results that
+   * this report does not count. Stores nothing for a call that has been deleted.
    */
   settle: (stale: StaleInsight, settlement: Settlement): Promise<boolean> =>
     inTransaction(database, async (transaction) => {
@@ -44,7 +44,7 @@ export const createInsightStore = (database: Database) => ({
     }),
   get: (key: InsightKey): Promise<Insight | undefined> =>
     readInsight(database, reportsOf(database, key).where("start", "=", key.start)),
-  /** Its numbers alone, by which it can be compared. */
+  /** Reads only the numbers of a report, for comparison. */
   measures: (key: InsightKey): Promise<InsightMeasures | undefined> =>
     database.kysely
       .selectFrom("insights")
@@ -53,7 +53,7 @@ export const createInsightStore = (database: Database) => ({
       .where("report_type", "=", REPORT_TYPES[key.kind])
       .where("start", "=", key.start)
       .executeTakeFirst(),
-  /** That of the last period which has one. */
+  /** Returns the report on the last period that has one. */
   latest: (call: Omit<InsightKey, "start">): Promise<Insight | undefined> =>
     readInsight(database, reportsOf(database, call).orderBy("start", "desc")),
 });
@@ -106,7 +106,7 @@ const INSERT: BulkInsert<"call" | "report_type" | "start" | keyof typeof VALUES>
     do update set ${takeExcluded(Object.keys(VALUES))}`,
 };
 
-/** Of one kind, of one call. */
+/** Selects the reports of one kind on one call. */
 const reportsOf = ({ kysely }: Database, { call_id, kind }: Omit<InsightKey, "start">) =>
   kysely
     .selectFrom("insights")
@@ -116,7 +116,7 @@ const reportsOf = ({ kysely }: Database, { call_id, kind }: Omit<InsightKey, "st
     .where("calls.name", "=", call_id)
     .where("report_type", "=", REPORT_TYPES[kind]);
 
-/** The first of them. */
+/** Reads the first of the reports. */
 async function readInsight(
   database: Database,
   reports: ReturnType<typeof reportsOf>,

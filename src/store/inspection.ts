@@ -1,5 +1,5 @@
-// A store that is only looked at: for those who ask how it is and must change nothing, not even a
-// schema that is too old.
+// Opens a store read-only, to examine its state without changing anything, not even a schema that
+// is too old.
 import { sql } from "kysely";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -26,7 +26,7 @@ export interface InspectionOptions {
 
 export type Inspection = Awaited<ReturnType<typeof openInspection>>;
 
-/** Rejects with one line for the operator when the database is missing or refuses. */
+/** Rejects with one line for the operator if the database is missing or refuses access. */
 export async function openInspection({ location, clock }: InspectionOptions) {
   try {
     const database = await openToRead(location, clock);
@@ -73,7 +73,7 @@ function inspectionOf(database: Database) {
   return {
     locations: store.locations,
     agents: store.agents,
-    /** The database server's clock; this machine's without a server. */
+    /** Returns the time by the database server's clock, or this machine's without a server. */
     now: () => store.now(),
     /** Whether the database has a clock of its own. */
     hasClock: database.rowLocks,
@@ -82,18 +82,18 @@ function inspectionOf(database: Database) {
     async assertKeysHeld(held: Sealer): Promise<void> {
       if (await hasTable(kysely, "master_keys")) await assertKeysHeld(database, held);
     },
-    /** How many master keys the secrets are encrypted with. */
+    /** Counts the master keys that the secrets are encrypted with. */
     async countKeys(): Promise<number> {
       if (!(await hasTable(kysely, "master_keys"))) return 0;
       return (await kysely.selectFrom("master_keys").select("key_id").execute()).length;
     },
-    /** Undefined where nobody has ever held it. */
+    /** Returns undefined if nobody has ever held the lease. */
     lease: (name: string): Promise<Lease | undefined> =>
       kysely.selectFrom("leases").selectAll().where("name", "=", name).executeTakeFirst(),
     deployments: () => deployments(database),
     ...createLedgerAudit(database),
     ...createRecentRuns(database),
-    /** Reports that are marked as to be computed, and since when the oldest should be. */
+    /** Counts the reports that wait to be computed, and tells since when the oldest is overdue. */
     async waitingInsights(now: number) {
       const marks = kysely.selectFrom("stale_insights");
       const { reports } = await marks
@@ -106,7 +106,7 @@ function inspectionOf(database: Database) {
   };
 }
 
-/** Number of deployments by location. */
+/** Counts the deployments by location. */
 async function deployments({ kysely }: Database): Promise<Map<string, number>> {
   const rows = await kysely
     .selectFrom("schedules")
@@ -117,7 +117,7 @@ async function deployments({ kysely }: Database): Promise<Map<string, number>> {
   return new Map(rows.map(({ location_id, count }) => [location_id, count]));
 }
 
-/** Of PostgreSQL: its size, and its folder where this user may know it. */
+/** PostgreSQL only: the database's size and, if this user may know it, the server's folder. */
 async function sizeOf({ kysely, rowLocks }: Database) {
   if (!rowLocks) return undefined;
   const { rows } = await sql<{ bytes: number; folder: string | null }>`

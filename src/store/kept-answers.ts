@@ -1,4 +1,4 @@
-// Answers kept for repeated requests. They are sealed: some hold secrets that are shown only once.
+// Keeps answers for repeated requests. They are sealed: some hold secrets that are shown only once.
 import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
 import type { KeptAnswer } from "./records.ts";
@@ -9,9 +9,9 @@ export type AnswerStore = ReturnType<typeof createAnswerStore>;
 
 export const createAnswerStore = ({ kysely }: Database, sealer: Sealer) => ({
   /**
-   * Undefined for the first request since `since`, which then keeps its answer in the same
-   * transaction; for the others the kept answer, once that transaction has ended. Only inside a
-   * transaction.
+   * Returns undefined for the first request since `since`, which must then keep its answer in the
+   * same transaction. Other requests wait for that transaction to end and get the kept answer. Call
+   * it in a transaction.
    */
   async claim(id: string, now: number, since: number): Promise<KeptAnswer | undefined> {
     await kysely
@@ -37,7 +37,7 @@ export const createAnswerStore = ({ kysely }: Database, sealer: Sealer) => ({
     const sealed = await sealer.seal(JSON.stringify(answer), placeOf(id));
     await kysely.updateTable("kept_answers").set({ sealed }).where("id", "=", id).execute();
   },
-  /** The next request is the first again. */
+  /** Makes the next request count as the first again. */
   async forget(id: string): Promise<void> {
     await kysely.deleteFrom("kept_answers").where("id", "=", id).execute();
   },

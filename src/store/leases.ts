@@ -1,8 +1,9 @@
-// Which scheduler opens slots, and how far it has come.
+// Stores leases: which process does a job, such as opening slots, and how far its cursor has come.
 import type { Database } from "./database.ts";
 import type { Lease } from "./records.ts";
 
-// A paused holder sees a lease slightly past its own; a clock that was set back, one far past it.
+// To a process that was paused, another's lease seems to expire slightly too late; after the clock
+// was set back, far too late.
 const CLOCK_STEP_TTLS = 6;
 
 export type LeaseStore = ReturnType<typeof createLeaseStore>;
@@ -14,7 +15,8 @@ export function createLeaseStore({ kysely }: Database) {
   return {
     /**
      * Takes the lease when it is free, expired, already held by `holder`, or expires much later
-     * than `ttlMs` allows (the clock was set back). Undefined while another process holds it.
+     * than `ttlMs` allows (the clock was set back). Returns undefined while another process holds
+     * it.
      */
     async acquire(
       name: string,
@@ -49,7 +51,7 @@ export function createLeaseStore({ kysely }: Database) {
         .returningAll()
         .executeTakeFirst();
     },
-    /** Moves the cursor; false where the lease has another fence or cursor by now. */
+    /** Moves the cursor. Returns false if the lease has another fence or cursor by now. */
     async advance(lease: Lease, cursor: number): Promise<boolean> {
       const { numUpdatedRows } = await ofLease(lease)
         .set({ cursor })

@@ -1,4 +1,4 @@
-// Whether the ledger holds: every due slot of the last hours has one outcome, or a pending run.
+// Audits the ledger: each run due in the last hours must have either an outcome or a pending run.
 import { sql } from "kysely";
 import { dueKeys, MINUTE_MS } from "../model/slots.ts";
 import { encodeTime, TIME_DIGITS } from "../runtime/ids.ts";
@@ -15,14 +15,14 @@ export interface SlotAudit {
   readonly missing: number;
   /** Of these, those with both. */
   readonly twice: number;
-  /** One of the deployments that miss a run; null: none does. */
+  /** One of the deployments that miss a run; null if none does. */
   readonly deployment_id: string | null;
 }
 
 export interface DueAt {
   readonly location_id: string;
   readonly count: number;
-  /** When the oldest was due. */
+  /** When the oldest run was due. */
   readonly oldest: number;
 }
 
@@ -30,15 +30,15 @@ export const createLedgerAudit = (database: Database) => ({
   /** Runs that are due in a minute, on average. */
   runsPerMinute: () => runsPerMinute(database),
   auditSlot: (slot: number): Promise<SlotAudit> => auditSlot(database, slot),
-  /** Slots that the scheduler has passed and not opened in full. */
+  /** Returns the slots that the scheduler has passed without opening them in full. */
   async openingSlots(): Promise<number[]> {
     const rows = database.kysely.selectFrom("opening_slots").select("slot").orderBy("slot");
     return (await rows.execute()).map(({ slot }) => slot);
   },
-  /** How many MISSED outcomes there are of runs triggered in the time, by their message. */
+  /** Counts by message the MISSED outcomes of runs triggered since `from` and before `to`. */
   missed: (from: number, to: number): Promise<Map<string, number>> =>
     missedBetween(database, from, to),
-  /** Runs without an outcome that were due before the instant, by location. */
+  /** Counts by location the runs without an outcome that were due before the instant. */
   async pending(dueBefore: number): Promise<DueAt[]> {
     return database.kysely
       .selectFrom("pending_runs")
@@ -52,7 +52,7 @@ export const createLedgerAudit = (database: Database) => ({
       .orderBy("location_id")
       .execute();
   },
-  /** How many runs should have been recorded as MISSED before the instant. */
+  /** Counts the pending runs that should have been recorded as MISSED before the instant. */
   async countExpired(before: number): Promise<number> {
     const expired = database.kysely.selectFrom("pending_runs").where("expires_at", "<", before);
     const count = expired.select((eb) => eb.fn.countAll<number>().as("count"));
@@ -97,7 +97,7 @@ async function auditSlot(database: Database, slot: number): Promise<SlotAudit> {
 const IS_MISSING = sql`pending is null and result is null and workflow_result is null`;
 const IS_TWICE = sql`pending is not null and (result is not null or workflow_result is not null)`;
 
-/** The ids of the runs due in the slot. The beat has yet to look at schedules that are new. */
+/** The ids of the runs due in the slot, except by new schedules: the beat has yet to see those. */
 const dueIn = (slot: number, minutes: number) => sql`
   select deployment_id, substr(
       cast(${timesOfIds(slot, minutes)} as text),

@@ -1,4 +1,4 @@
-// Locations.
+// Stores locations and the versions of their keys.
 import type { KeyState } from "../model/location-key.ts";
 import type { Database } from "./database.ts";
 import { FOR_EVER } from "./schedules.ts";
@@ -7,7 +7,7 @@ import type { StoredLocation } from "./records.ts";
 export type LocationStore = ReturnType<typeof createLocationStore>;
 
 export const createLocationStore = ({ kysely }: Database) => ({
-  /** False when there is one with this id already. */
+  /** Returns false if there is already a location with this id. */
   async insert(location: Omit<StoredLocation, keyof KeyState | "removed">): Promise<boolean> {
     const { numInsertedOrUpdatedRows = 0n } = await kysely
       .insertInto("locations")
@@ -16,11 +16,11 @@ export const createLocationStore = ({ kysely }: Database) => ({
       .executeTakeFirstOrThrow();
     return numInsertedOrUpdatedRows > 0n;
   },
-  /** Oldest first: the first is the default location. Without those that were removed. */
+  /** Lists the locations, oldest first, without removed ones: the first is the default location. */
   list: (): Promise<StoredLocation[]> => oldestFirst(kysely).where("removed", "is", null).execute(),
-  /** Also those that were removed: results still name them. */
+  /** Includes removed locations: results still name them. */
   listAll: (): Promise<StoredLocation[]> => oldestFirst(kysely).execute(),
-  /** False when another rotation was first. `changed`: when the new key takes over. */
+  /** Returns false if another rotation was first. `changed` is when the new key takes over. */
   async rotateKey(
     { id, key_version }: Pick<StoredLocation, "id" | "key_version">,
     changed: number,
@@ -33,7 +33,7 @@ export const createLocationStore = ({ kysely }: Database) => ({
       .executeTakeFirstOrThrow();
     return numUpdatedRows > 0n;
   },
-  /** Number of deployments that run at the location. */
+  /** Counts the deployments that run at the location. */
   async deploymentsAt(id: string): Promise<number> {
     const { count } = await kysely
       .selectFrom("schedules")
@@ -43,7 +43,7 @@ export const createLocationStore = ({ kysely }: Database) => ({
       .executeTakeFirstOrThrow();
     return count;
   },
-  /** Its row stays, for the results that name it; its agents go. */
+  /** Keeps the location's row for the results that name it, and deletes its agents. */
   async remove(id: string, time: number): Promise<void> {
     await kysely.updateTable("locations").set({ removed: time }).where("id", "=", id).execute();
     await kysely.deleteFrom("agents").where("location_id", "=", id).execute();

@@ -15,7 +15,7 @@ const BATCH = 100;
 export type MasterKeyStore = ReturnType<typeof createMasterKeyStore>;
 
 export const createMasterKeyStore = (database: Database, sealer: Sealer) => ({
-  /** Of the current key. */
+  /** The id of the current key. */
   keyId: sealer.keyId,
   /**
    * Registers the current key as one that the database is sealed with. Rejects, changing nothing,
@@ -35,9 +35,9 @@ export const createMasterKeyStore = (database: Database, sealer: Sealer) => ({
         .execute();
     }),
   /**
-   * Seals everything that is under another key under the current one, row by row and without
-   * locks, and then unregisters the other keys. After an interruption it resumes. `onStep` is
-   * called about every hundred rows.
+   * Reseals everything that is sealed under another key, row by row and without locks, and then
+   * unregisters the other keys. Run again after an interruption, it resumes. `onStep` is called
+   * about every hundred rows.
    */
   async rotate(onStep: (step: RotationStep) => void): Promise<void> {
     for (const kind of SEALED_KINDS)
@@ -57,7 +57,7 @@ export interface MasterKeyRow {
 export const assertKeysHeld = async ({ kysely }: Database, sealer: Sealer): Promise<void> =>
   assertOpens(await kysely.selectFrom("master_keys").selectAll().execute(), sealer);
 
-/** The same for the keys of a database that is not open. */
+/** Does the same for the keys of a database that is not open. */
 export async function assertOpens(rows: readonly MasterKeyRow[], sealer: Sealer): Promise<void> {
   for (const { key_id, sealed_check } of rows) {
     try {
@@ -81,13 +81,13 @@ interface Row {
 interface Column {
   readonly what: string;
   read(after: string): Promise<Row[]>;
-  /** Undefined for a row that is sealed under the current key only. */
+  /** Returns undefined for a row that is sealed under the current key only. */
   reseal(row: Row): Promise<string | undefined>;
-  /** False when the row was changed in between. */
+  /** Returns false if the row was changed in between. */
   replace(row: Row, text: string): Promise<boolean>;
 }
 
-/** Locks nothing: a row that was changed between reading and writing is read again. */
+/** Takes no locks: a row that was changed between reading and writing is read again. */
 async function resealColumn(column: Column, onStep: (step: RotationStep) => void): Promise<void> {
   const { what } = column;
   let [checked, resealed] = [0, 0];

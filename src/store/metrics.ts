@@ -1,4 +1,4 @@
-// The metrics of the database, as this process uses it.
+// Metrics of this process's use of the database.
 import type { Pool } from "pg";
 import { isUnavailable } from "../model/errors.ts";
 import { Counter, Histogram, registerReading, registerSampled } from "../runtime/metrics.ts";
@@ -6,7 +6,7 @@ import type { Registry } from "../runtime/metrics.ts";
 
 export type DatabaseMetrics = ReturnType<typeof createDatabaseMetrics>;
 
-/** Counts by state; undefined without a server. */
+/** Counts the connections to PostgreSQL by state. */
 type CountConnections = () => Pick<Pool, "totalCount" | "idleCount" | "waitingCount">;
 
 export function createDatabaseMetrics(registry: Registry) {
@@ -46,7 +46,7 @@ export function createDatabaseMetrics(registry: Registry) {
       note(true);
       if (durationMs !== undefined) seconds.observe(durationMs / 1000);
     },
-    /** Other errors are the statement's own: the database has answered. */
+    /** Errors other than `unavailable` are the statement's own: the database has answered. */
     failed(error: unknown): void {
       note(!isUnavailable(error));
       if (isUnavailable(error)) errors.inc();

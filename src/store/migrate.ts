@@ -28,7 +28,7 @@ import * as locationKeys from "./migrations/0018-location-keys.ts";
 import * as sessions from "./migrations/0019-sessions.ts";
 import * as recorded from "./migrations/0020-recorded.ts";
 
-/** By name, in order. */
+/** All migrations by name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0001-initial": initial,
   "0002-keys-audit-answers": keysAuditAnswers,
@@ -54,14 +54,14 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
 
 export const NEWEST = Object.keys(MIGRATIONS).at(-1) as string;
 
-/** Those who wait for a lock hold up all who come later, so they give way again and again. */
+/** Whoever waits for a lock blocks all who come later, so a migration gives way and retries. */
 export const LOCK_TIMEOUT_MS = 1000;
 const GIVE_WAY_MS = 1000;
 
 /**
- * Applies the missing migrations in one transaction and returns their names, however many processes
- * do so at once. Waits for whoever uses the tables or migrates already. Rejects, changing nothing,
- * when a newer Sonde made the schema.
+ * Applies the missing migrations in one transaction and returns their names. Several processes may
+ * do so at once: waits for those that use the tables or are migrating. Rejects, changing nothing,
+ * if a newer Sonde made the schema.
  */
 export async function migrate({ kysely, isTransient }: Database): Promise<string[]> {
   const migrator = new Migrator({
@@ -85,7 +85,7 @@ export async function migrate({ kysely, isTransient }: Database): Promise<string
 export interface SchemaState {
   readonly applied: readonly string[];
   readonly missing: readonly string[];
-  /** Of a newer Sonde. */
+  /** Applied by a newer Sonde. */
   readonly unknown: readonly string[];
 }
 
@@ -107,14 +107,14 @@ export async function assertMigrated(kysely: Kysely<Schema>): Promise<void> {
   );
 }
 
-/** False: an older one, or none. Rejects when a newer Sonde made it. */
+/** Returns false for an older schema or none. Rejects if a newer Sonde made it. */
 async function hasSchema(kysely: Kysely<Schema>): Promise<boolean> {
   const applied = await appliedMigrations(kysely);
   refuseNewerSchema(applied);
   return applied.length === Object.keys(MIGRATIONS).length;
 }
 
-/** Kysely's introspection would read the columns of every table, also of each day of results. */
+/** Kysely's introspection would read the columns of all tables, including each day of results. */
 export async function hasTable(kysely: Kysely<Schema>, table: string): Promise<boolean> {
   const isSqlite = kysely.getExecutor().adapter instanceof SqliteAdapter;
   const found = isSqlite
@@ -123,7 +123,7 @@ export async function hasTable(kysely: Kysely<Schema>, table: string): Promise<b
   return (await found.execute(kysely)).rows.length > 0;
 }
 
-/** By name, in order. */
+/** Returns their names, in order. */
 async function appliedMigrations(kysely: Kysely<Schema>): Promise<string[]> {
   if (!(await hasTable(kysely, "kysely_migration"))) return [];
   const applied = await kysely

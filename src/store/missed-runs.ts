@@ -1,4 +1,4 @@
-// Outcomes of runs that no agent reports: MISSED, or UNABLE_TO_RUN.
+// Records the outcomes of runs that no agent reports: MISSED or UNABLE_TO_RUN.
 import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
 import type { Database } from "./database.ts";
 import { isAmong, textAt } from "./database.ts";
@@ -35,7 +35,7 @@ interface Target {
 
 const DELETED: Target = { name: "", domain: "", request: null };
 
-/** By their ids, each once, without the bodies of the calls. */
+/** Reads each target once, by its id, without the bodies of calls. */
 async function readTargets(
   database: Database,
   missed: readonly MissedRun[],
@@ -69,7 +69,7 @@ function missedOutcome(
   const { run } = outcome;
   const { result_id, target_id } = run;
   const { name, ...target } = targets.get(target_id) ?? DELETED;
-  // The caller's copy may be older than the plan.
+  // The caller's copy of the run may be older than its plan.
   const order = pending.get(result_id) ?? { ...run, call_ids: run.call_ids ?? [] };
   const ended = { order, replaced: undefined };
   if (run.target_kind === "workflow") {

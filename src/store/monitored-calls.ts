@@ -1,4 +1,4 @@
-// What the metrics of calls need of their definitions and deployments.
+// Reads what the metrics of calls need from their definitions and deployments.
 import { optsOutOfMetrics } from "../model/call.ts";
 import type { Database } from "./database.ts";
 import { isAmong, textAt } from "./database.ts";
@@ -19,7 +19,7 @@ export interface TargetFrequency {
 
 export function createMonitoredCallStore(database: Database) {
   return {
-    /** For their metrics: those that exist. */
+    /** Returns the calls that exist. */
     async list(ids: readonly string[]): Promise<MonitoredCall[]> {
       const rows = await database.kysely
         .selectFrom("documents")
@@ -33,7 +33,7 @@ export function createMonitoredCallStore(database: Database) {
         return { id, name: name ?? "", isHidden };
       });
     },
-    /** Of the deployments of these calls and workflows. */
+    /** Returns the frequency of each deployment of these calls and workflows. */
     async frequenciesOf(targetIds: readonly string[]): Promise<TargetFrequency[]> {
       const rows = await database.kysely
         .selectFrom("documents")

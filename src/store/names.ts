@@ -1,5 +1,5 @@
-// Texts that many rows repeat (ids of calls and locations, result codes, addresses …), stored once
-// each; the rows have their numbers. A name keeps its number for good.
+// Stores texts that many rows repeat (ids of calls and locations, result codes, addresses …) once
+// each; the rows hold their numbers. A name keeps its number forever.
 import type { BulkInsert } from "./bulk.ts";
 import type { Database } from "./database.ts";
 import { insertRows, isAmong } from "./database.ts";
@@ -10,10 +10,10 @@ const INSERT: BulkInsert<"name"> = {
   onConflict: "on conflict (name) do nothing",
 };
 
-/** In memory, of all batches: about 100 bytes each. */
+/** Names to keep in memory across batches, at about 100 bytes each. */
 const MOST_KEPT = 200_000;
 
-/** Numbers the names that have none yet. Call it in a transaction. */
+/** Assigns numbers to the names that have none yet. Call it in a transaction. */
 export async function numberNames(
   database: Database,
   names: Iterable<string>,
@@ -38,7 +38,7 @@ async function readOrInsert(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const numbers = await numbersOf(database, names);
-  // In one order everywhere: transactions that add the same names then do not deadlock.
+  // In the same order everywhere, so that transactions that add the same names do not deadlock.
   const missing = names.filter((name) => !numbers.has(name)).toSorted();
   if (missing.length === 0) return numbers;
   await insertRows(
@@ -49,13 +49,13 @@ async function readOrInsert(
   return new Map([...numbers, ...(await numbersOf(database, missing))]);
 }
 
-/** Names that rows of a committed transaction repeat, so that nobody has to ask for them. */
+/** Caches the names of committed rows, so that they need not be queried again. */
 export function keep({ numbers }: Database, added: ReadonlyMap<string, number>): void {
   if (numbers.size + added.size > MOST_KEPT) numbers.clear();
   for (const [name, number] of added) numbers.set(name, number);
 }
 
-/** Of the names that have one. */
+/** Returns the numbers of the names that have one. */
 export async function numbersOf(
   database: Database,
   names: readonly string[],
@@ -76,6 +76,6 @@ export async function namesOf(
   return (number) => names.get(number) as string;
 }
 
-/** The number of the name, in a query; null where it has none. */
+/** A subquery for the number of the name; null if it has none. */
 export const numberOf = ({ kysely }: Database, name: string) =>
   kysely.selectFrom("names").select("id").where("name", "=", name);

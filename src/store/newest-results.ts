@@ -1,5 +1,5 @@
-// The newest results of calls at single locations. No index leads there: the statistics tell the
-// day and the hour of each, and an index has the call's results of that hour by time.
+// Reads the newest results of calls at single locations. No index finds them: the statistics tell
+// the day and the hour of each, and an index has the call's results of that hour by time.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { periodStart } from "../model/periods.ts";
@@ -13,12 +13,13 @@ import { idsOfStarts } from "./result-days.ts";
 const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
 
 /**
- * Today and those before, in UTC. A deployment has an outcome each day, but for one day that a
- * change of its delay skips: an older one is not of what is deployed now.
+ * How many days to look at, in UTC, up to and including today. A deployment has an outcome each
+ * day, except for one that a change of its delay skips: older results are not of what is deployed
+ * now.
  */
 const DAYS = 4;
 
-/** Hours that are looked at first. */
+/** How many hours to look at first. */
 const LATELY = 3;
 
 /** A call, and where it runs. */
@@ -36,7 +37,7 @@ export interface NewestResult extends CallAt {
 
 type Row = Omit<NewestResult, "latency"> & { readonly total: number | null };
 
-/** Of each place at most one: that which started, or was due, last, in four days. */
+/** Returns at most one result for each place: the latest in `DAYS`, by its start or due time. */
 export async function readNewestAt(
   database: Database,
   places: readonly CallAt[],
@@ -65,13 +66,13 @@ export async function readNewestAt(
     where results.call = newest.call and results.time = newest.time
       and results.location + 0 = newest.location and ${ids}
     order by results.id`.execute(database.kysely);
-  // Of the same time, the last is the newest.
+  // Of several results with the same time, the last is the newest.
   return [...new Map(rows.map((row) => [`${row.call_id} ${row.location_id}`, row])).values()].map(
     ({ total, ...row }) => ({ ...row, latency: latencyOf(total) }),
   );
 }
 
-/** The table `hours`: when the hour of the newest result of each place starts, or null. */
+/** Makes the table `hours`: when the hour of each place's newest result starts, or null. */
 function hoursOfPlaces(database: Database, now: number): RawBuilder<unknown> {
   const back = (kind: KeptKind, count: number, unit: number): RawBuilder<unknown> => {
     const starts = Array.from({ length: count }, (_, n) => periodStart(kind, now) - n * unit);
@@ -99,7 +100,7 @@ function hoursOfPlaces(database: Database, now: number): RawBuilder<unknown> {
     )`;
 }
 
-/** In numbers; a call or a location without one has no results. */
+/** Selects the places as numbers; a call or a location without a number has no results. */
 async function givenPlaces(
   database: Database,
   places: readonly CallAt[],

@@ -20,11 +20,11 @@ export interface StoreOptions {
   /** A server, or a SQLite file whose folder exists. */
   readonly location: Server | { readonly file: string };
   readonly clock: Clock;
-  /** For the secrets in it. */
+  /** Seals and opens the secrets in the store. */
   readonly sealer: Sealer;
   /** False: secrets are neither read nor written, and the database may have another master key. */
   readonly usesSecrets?: boolean;
-  /** False: rejects unless somebody has migrated the schema. Default: true. */
+  /** False: rejects unless the schema has been migrated. Default: true. */
   readonly migrates?: boolean;
   readonly onConnectionLost?: (error: Error) => void;
   readonly metrics?: DatabaseMetrics | undefined;
@@ -55,7 +55,7 @@ export async function openStore({
         })
       : openSqlite({ path: location.file, clock, metrics });
   const database: Database = { ...opened, ...(onStored && { onStored }) };
-  // The copy makes every part, once.
+  // Copying the object calls each getter, so every part is created once.
   const store = { ...createStore(database, { sealer, onUnreadable: onceEach(onUnreadable) }) };
   try {
     if (usesSecrets && (await hasTable(database.kysely, "master_keys")))
@@ -83,13 +83,13 @@ export async function migrateStore({
   }
 }
 
-/** Where the database is a file, its packages are not loaded. */
+/** Loads the PostgreSQL packages, which a file database does not need. */
 const loadPostgres = () => import("./postgres.ts");
 
 const migrateAt = (location: StoreOptions["location"], database: Database): Promise<string[]> =>
   "url" in location ? migrateServer(location) : migrate(database);
 
-/** A large table takes its time: what a migration asks of a server has no time limit. */
+/** Migrates without a statement timeout: a large table takes its time. */
 async function migrateServer(server: Server): Promise<string[]> {
   const { openPostgres } = await loadPostgres();
   const patient = openPostgres({
@@ -109,14 +109,14 @@ async function migrateAndClose(database: Database): Promise<string[]> {
   }
 }
 
-/** With advice for the operator. */
+/** Adds advice for the operator. */
 export const explained = async (
   cause: unknown,
   location: StoreOptions["location"],
 ): Promise<unknown> =>
   "url" in location ? explainedOf(cause, location.url) : withAdvice(cause, location.file);
 
-/** In one line for the operator, who set the URL with `setting`. */
+/** Explains the error in one line for the operator, who set the URL with `setting`. */
 export async function explainedOf(
   cause: unknown,
   url: string,
@@ -143,7 +143,7 @@ export async function explainedOf(
 const isCrowded = (cause: unknown): boolean =>
   (cause as { code?: unknown } | null)?.code === "53300";
 
-/** The first write may find the disk full. */
+/** Adds advice for a file that cannot be written: the first write may find the disk full. */
 function withAdvice(cause: unknown, file: string): unknown {
   const { message, cause: why } = cause as Error;
   return [cause, why].some((each) => each instanceof UnavailableError)
@@ -154,7 +154,7 @@ function withAdvice(cause: unknown, file: string): unknown {
     : cause;
 }
 
-/** Runs, lists and renewals read the same documents again and again. */
+/** Reports each document once: runs, lists and renewals read the same ones again and again. */
 function onceEach(report: Sealing["onUnreadable"] = () => undefined): Sealing["onUnreadable"] {
   const reported = new Set<string>();
   return (found) => {

@@ -1,4 +1,4 @@
-// The rows of outcomes: results with their details, and results of workflows.
+// Locks and stores the rows of outcomes: results with their details, and results of workflows.
 import type { Context } from "../model/context.ts";
 import { parseInstant } from "../model/instant.ts";
 import { KEPT_KINDS } from "../model/periods.ts";
@@ -40,13 +40,13 @@ export interface Outcome {
   readonly results: readonly ReportedResult[];
   /** Null for the run of a call. */
   readonly workflow: WorkflowResult | null;
-  /** Of a workflow's run that was given one, credentials masked. */
+  /** The context that the workflow's run was given, if any, with credentials masked. */
   readonly context?: Context | undefined;
   /** Where the MISSED result that it replaces was counted. */
   readonly replaced: CountedPlace | undefined;
 }
 
-/** The orders of pending runs by their ids, locked until the end of the transaction. */
+/** Returns the orders of pending runs by their ids, locked until the end of the transaction. */
 export const lockOrders = async (
   database: Database,
   ids: readonly string[],

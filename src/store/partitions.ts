@@ -1,4 +1,4 @@
-// The tables of days, of which results and their details consist on PostgreSQL: made ahead, and
+// The daily tables that make up results and their details on PostgreSQL: created ahead of time, and
 // dropped whole. SQLite has none.
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
@@ -12,7 +12,7 @@ import type { Database } from "./database.ts";
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 3;
 
-/** Whoever comes later waits behind this lock too: it retries rather than waits. */
+/** Later transactions queue behind a lock that waits, so this one retries instead of waiting. */
 const LOCK_TIMEOUT = "50ms";
 const LOCK_ATTEMPTS = 5;
 const LOCK_PAUSE_MS = 100;
@@ -22,12 +22,13 @@ const ID_COLUMNS = { results: "id", result_details: "result_id" } as const;
 
 export interface Partition {
   readonly name: string;
-  /** Of ids: inclusive, exclusive. `from` is "" for what was there before there were days. */
+  /** The first id; "" for the table of all rows that are older than the daily tables. */
   readonly from: string;
+  /** Exclusive. */
   readonly to: string;
 }
 
-/** Those of days, oldest first. */
+/** Returns the tables, oldest first, without the one for all other ids. */
 export async function partitionsOf(
   { kysely, rowLocks }: Database,
   table: DividedTable,
@@ -46,8 +47,8 @@ export async function partitionsOf(
 }
 
 /**
- * Makes the tables of today and the next three days. Without one, results go into a table for all
- * other ids, from which expired rows are removed one by one.
+ * Creates the tables of today and the next three days. Results of a day without one go into a table
+ * for all other ids, from which expired rows are removed one by one.
  */
 export async function makePartitions(database: Database, now: number): Promise<void> {
   if (!database.rowLocks) return;
@@ -61,7 +62,7 @@ export async function makePartitions(database: Database, now: number): Promise<v
   }
 }
 
-/** Locks the parent table for a moment only against other changes of its parts. */
+/** Locks the parent table for a moment, and only against other changes of its partitions. */
 async function makeDay(database: Database, table: DividedTable, day: number): Promise<void> {
   const { from, to } = boundsOf(day);
   const id = sql.ref(ID_COLUMNS[table]);
@@ -91,14 +92,14 @@ const boundsOf = (day: number): Pick<Partition, "from" | "to"> => ({
 const partitionName = (table: DividedTable, day: number): string =>
   `${table}_${formatInstant(day).slice(0, 10).replaceAll("-", "")}`;
 
-/** False where other transactions use the table all the time. */
+/** Returns false if other transactions use the table all the time. */
 export const dropPartition = (database: Database, { name }: Partition): Promise<boolean> =>
   // `detach … concurrently` does not work beside a partition for all other values.
   withLock(database, async (run) => void (await run(sql`drop table ${sql.table(name)}`)));
 
 type Run = (statement: RawBuilder<unknown>) => Promise<{ readonly rows: readonly unknown[] }>;
 
-/** In one transaction; false when each attempt to lock a table took too long. */
+/** Runs `work` in one transaction; returns false if every attempt to lock a table timed out. */
 async function withLock({ kysely }: Database, work: (run: Run) => Promise<void>): Promise<boolean> {
   for (let attempt = 1; attempt <= LOCK_ATTEMPTS; attempt += 1) {
     try {
@@ -116,9 +117,8 @@ async function withLock({ kysely }: Database, work: (run: Run) => Promise<void>)
 }
 
 /**
- * Makes a table for each day of the ids that an empty database is about to get, in the place of the
- * one for what was there before there were days. `nextId`: the first that is not below a text. Call
- * it in a transaction.
+ * Creates a table for each day of the ids that an empty database is about to get, in place of the
+ * tables that it has. `nextId` returns the first id at or after a text. Call it in a transaction.
  */
 export async function divideByDays(
   database: Database,

@@ -1,4 +1,4 @@
-// Ordered runs as rows.
+// Converts between pending runs and their rows.
 import type { Selectable } from "kysely";
 import type { TargetKind, Trigger } from "../model/tick.ts";
 import type { PendingRun } from "./records.ts";

@@ -17,19 +17,19 @@ export function createPendingRunStore(database: Database) {
     return row && toPendingRun(row);
   };
   return {
-    /** Orders those without a pending row or an outcome, and returns them. */
+    /** Orders the runs that have neither a pending row nor an outcome, and returns them. */
     insert: (runs: readonly PendingRun[]): Promise<PendingRun[]> =>
       inTransaction(database, (transaction) => insertNew(transaction, runs)),
     get: (resultId: string) => one(rows().where("result_id", "=", resultId)),
     /** Undefined for a run whose tick was not handed to the bus. */
     getPublished: (resultId: string) =>
       one(rows().where("result_id", "=", resultId).where("published", "=", 1)),
-    /** A run that has a plan keeps it. */
+    /** Stores the plans; a run that already has one keeps it. */
     plan: (plans: readonly RunPlan[]): Promise<void> =>
       inTransaction(database, (transaction) => storePlans(transaction, plans)),
     /**
-     * Runs due before the instant, oldest first, from the one after `after` on; without those that
-     * `listOverlapped` returns.
+     * Unpublished runs due before the instant, oldest first, from the one after `after` on, without
+     * those that `listOverlapped` selects.
      */
     listUnpublished: (
       dueBefore: number,
@@ -50,7 +50,7 @@ export function createPendingRunStore(database: Database) {
       mark(database, "held_back", resultIds),
     markPublished: (resultIds: readonly string[]): Promise<void> =>
       mark(database, "published", resultIds),
-    /** For a bus that keeps nothing: all pending runs are published again. */
+    /** For a bus that keeps nothing: all pending runs will be published again. */
     async markAllUnpublished(): Promise<void> {
       const published = database.kysely.updateTable("pending_runs").where("published", "=", 1);
       await published.set({ published: 0 }).execute();
@@ -65,7 +65,7 @@ export function createPendingRunStore(database: Database) {
     withdraw: (of: Withdrawn, now: number): Promise<PendingRun[]> =>
       inTransaction(database, (transaction) => withdraw(transaction, of, now)),
     remove: (resultId: string): Promise<void> => removePending(database, [resultId]),
-    /** Of a call or a workflow. A run's time is when it is due; its code is QUEUED. */
+    /** Runs of a call or a workflow. A run's time is when it is due; its code is QUEUED. */
     listOfTarget: (targetId: string, page: ResultPage): Promise<PendingRun[]> =>
       ofTarget(database, targetId, page),
   };
@@ -93,7 +93,7 @@ async function withdraw({ kysely }: Database, of: Withdrawn, now: number): Promi
   return (await due.execute()).map(toPendingRun);
 }
 
-/** A run of a workflow whose earlier run by the same deployment has not ended. */
+/** A workflow's run whose deployment has an earlier published run without an outcome. */
 const isOverlapped = (eb: ExpressionBuilder<Schema, "pending_runs">) =>
   eb.and([
     eb("target_kind", "=", "workflow"),

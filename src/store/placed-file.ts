@@ -1,17 +1,17 @@
-// A file that appears under its name once it is complete: until then it has another one beside it.
+// Files that take their final name once they are complete, and have a temporary one until then.
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { syncFile } from "./snapshot.ts";
 
-/** What SQLite keeps beside a database. */
+/** The suffixes of the files that SQLite keeps beside a database. */
 export const BESIDE = ["-wal", "-shm", "-journal"] as const;
 
-/** A name for the incomplete file, which says whose it is. */
+/** Returns a name for the incomplete file; it tells which process writes the file. */
 export const partialName = (path: string): string =>
   `${path}.partial-${process.pid}-${randomUUID().slice(0, 8)}`;
 
-/** Gives the file, which is on disk, its name; from then on it is there also after a power cut. */
+/** Gives a file that is synced to disk its name, durably: a power cut does not undo it. */
 export function place(partial: string, path: string): void {
   renameSync(partial, path);
   syncFile(dirname(path));
@@ -22,8 +22,8 @@ export function removeDatabase(path: string): void {
 }
 
 /**
- * Removes what processes left that were killed before their file was complete. Call it before this
- * one has begun its own: in a container, each process has the same number.
+ * Removes the incomplete files of processes that were killed. Call it before this process begins
+ * its own: in a container, it has the same pid at each start.
  */
 export function removeLeftovers(path: string): void {
   const folder = dirname(path);
@@ -40,6 +40,6 @@ function hasEnded(pid: number): boolean {
     process.kill(pid, 0);
     return false;
   } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code !== "EPERM"; // another user's
+    return (cause as NodeJS.ErrnoException).code !== "EPERM"; // it runs, as another user
   }
 }

@@ -4,7 +4,7 @@ import type { ConnectionOptions } from "node:tls";
 import { show } from "../model/validate.ts";
 
 export interface SecuredUrl {
-  /** Without the parameters of TLS: pg must not read them in its own way. */
+  /** Without its TLS parameters, which pg would interpret in its own way. */
   readonly url: string;
   readonly ssl: false | ConnectionOptions;
 }
@@ -54,13 +54,13 @@ const NO_TLS = "The server does not support SSL connections";
 const TLS_CODE =
   /^(ERR_(TLS|SSL)_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH)/;
 
-/** The connection failed because of TLS: a certificate, a version, or none on the server. */
+/** Whether TLS made the connection fail: a certificate, a version, or a server without TLS. */
 export const isTlsFault = (error: unknown): error is Error =>
   error instanceof Error && (TLS_CODE.test(codeOf(error)) || error.message === NO_TLS);
 
-/** The reason in parentheses, and what to do about it. */
+/** Returns the reason in parentheses, and what to do about it. */
 export function tlsAdvice(error: Error): string {
-  // Node goes on with an option of its own.
+  // Node adds advice about an option of its own.
   const [reason] = error.message.split(";");
   return `(${reason}): ${remedyOf(error)}`;
 }

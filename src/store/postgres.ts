@@ -1,4 +1,4 @@
-// PostgreSQL 15 or later: pg behind Kysely's PostgreSQL dialect.
+// Connects to PostgreSQL 15 or later: pg behind Kysely's PostgreSQL dialect.
 import { CompiledQuery, Kysely, PostgresDialect, sql } from "kysely";
 import type { PostgresPool, PostgresPoolClient } from "kysely";
 import { Pool, types } from "pg";
@@ -18,9 +18,9 @@ export interface PostgresOptions {
   /** PEM of the authorities that its certificate is verified with; turns TLS on. */
   readonly ca?: string | undefined;
   readonly maxConnections?: number;
-  /** Of a statement, after which the server cancels it. 0: none, for work that may take hours. */
+  /** After this time the server cancels a statement. 0: never, for work that may take hours. */
   readonly timeoutMs?: number;
-  /** How long a statement waits for a lock. Default: as long as it may take. */
+  /** How long a statement waits for a lock. Default: no limit but that of the statement. */
   readonly lockTimeoutMs?: number;
   /** The server refuses every change. */
   readonly readOnly?: boolean;
@@ -29,12 +29,12 @@ export interface PostgresOptions {
   readonly metrics?: DatabaseMetrics | undefined;
 }
 
-/** Also for one of the pool's, when all are busy. */
+/** Also limits the wait for a pooled connection when all are busy. */
 const CONNECT_TIMEOUT_MS = 5000;
 const TIMEOUT_MS = 30_000;
-/** The server cancels first, unless it cannot answer. */
+/** Gives the server time to cancel first; the client gives up only if it does not answer. */
 const CANCEL_GRACE_MS = 3000;
-/** A process that stops in mid-transaction, but does not die, must not keep its locks. */
+/** A process that hangs in mid-transaction must not keep its locks. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
 
 export function openPostgres(options: PostgresOptions): Database {
@@ -82,7 +82,7 @@ function poolOf({
     keepAlive: true,
     application_name: "sonde",
     types: { getTypeParser },
-    // The database or the role may have limits of its own. The pool waits for it.
+    // Overrides limits of the database or the role. The pool waits for this query.
     onConnect: (client) => client.query(limits) as unknown as undefined,
   });
 }
@@ -102,7 +102,7 @@ const runForAll: RunBulk = async (kysely, insert, rows) => {
   await kysely.executeQuery(CompiledQuery.raw(text, values));
 };
 
-/** As PostgreSQL writes it: pg would quote and escape each number. */
+/** Writes an array literal: pg would quote and escape each number. */
 const arrayOfNumbers = (values: readonly BulkValue[]): string =>
   `{${values.map((value) => value ?? "NULL").join(",")}}`;
 
@@ -121,8 +121,8 @@ const getTypeParser: typeof types.getTypeParser = (oid: number, format?: unknown
 const isTransient = (error: unknown): boolean => ["40001", "40P01"].includes(codeOf(error));
 
 /**
- * The server's fault, not the statement's: it is lost, out of resources, read-only (25006) or
- * interrupted.
+ * Whether the fault is the server's, not the statement's: the server is lost, out of resources,
+ * read-only (25006) or interrupted.
  */
 function isServersFault(error: unknown): boolean {
   const code = codeOf(error);
@@ -136,7 +136,7 @@ function isServersFault(error: unknown): boolean {
   );
 }
 
-/** The server rejects the user, or the database does not exist. */
+/** Whether the server rejects the user, or the database does not exist. */
 export const isRefused = (error: unknown): boolean => /^(28...|3D000)$/.test(codeOf(error));
 
 const codeOf = (error: unknown): string =>
@@ -169,7 +169,7 @@ function guardedPool(pool: Pool, metrics?: DatabaseMetrics): PostgresPool {
   };
 }
 
-/** pg-pool has no code for it. */
+/** pg-pool gives this error no code. */
 const isExhausted = (error: unknown): boolean =>
   error instanceof Error && error.message === "timeout exceeded when trying to connect";
 

@@ -1,12 +1,12 @@
-// Queries of the hot paths: built and compiled once for each database, then executed with other
-// values each time.
+// Prepares queries of the hot paths: built and compiled once for each database, then executed with
+// new values each time.
 import type { Compilable, CompiledQuery, Kysely, QueryResult } from "kysely";
 import type { Schema } from "./schema.ts";
 
-/** Names a value in the query; it fits any column. */
+/** Stands for a value in the query; it fits any column. */
 type Placeholder = never;
 
-/** `build` is given a placeholder for each name, which must become parameters as they are. */
+/** `build` gets a placeholder for each name, and must pass it to the query unchanged. */
 export function prepared<Name extends string, Row>(
   names: readonly Name[],
   build: (kysely: Kysely<Schema>, values: Readonly<Record<Name, Placeholder>>) => Compilable<Row>,

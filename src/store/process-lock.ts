@@ -7,7 +7,8 @@ const SQLITE_BUSY = 5;
 
 /**
  * Locks a separate file, so that short commands can use the database while a process serves it.
- * Returns the unlock. Throws with one line for the operator while another process holds it.
+ * Returns the function that unlocks it. Throws with one line for the operator if another process
+ * holds the lock, or the file cannot be locked.
  */
 export function lockForProcess(
   path: string,

@@ -1,4 +1,4 @@
-// What has run lately: outcomes, latency, lateness and uncertainty, and the calls that fail.
+// Summarizes recent runs: outcomes, latency, lateness and uncertainty, and the calls that fail.
 import { sql } from "kysely";
 import type { ResultCode } from "../model/result.ts";
 import type { Database } from "./database.ts";
@@ -6,13 +6,13 @@ import { textAt } from "./database.ts";
 import { idsBetween } from "./result-days.ts";
 import { numberOf } from "./names.ts";
 
-/** Runs are found by the time of their trigger: those with a longer delay are left out. */
+/** Runs are found by the trigger time in their ids, so those with a longer delay are left out. */
 const LONGEST_DELAY_MS = 600_000;
 
 export interface RecentRuns {
   readonly result: ResultCode;
   readonly count: number;
-  /** Averages and the worst, in microseconds; null where no call was made. */
+  /** Averages and the worst latency, in microseconds; null where no call was made. */
   readonly latency: number | null;
   readonly worst_latency: number | null;
   readonly uncertainty: number | null;
@@ -31,9 +31,9 @@ export interface FailingCall {
 }
 
 export const createRecentRuns = (database: Database) => ({
-  /** Results of calls that were due in the time (`to` is exclusive), by their code. */
+  /** Results of calls that were due from `from` until before `to`, by code. */
   recentRuns: (from: number, to: number): Promise<RecentRuns[]> => recentRuns(database, from, to),
-  /** The calls that failed most often in the time, each with one of its messages. */
+  /** The calls that failed most often in that time, each with one of its messages. */
   failingCalls: (from: number, to: number, limit: number): Promise<FailingCall[]> =>
     failingCalls(database, from, to, limit),
 });
@@ -51,7 +51,7 @@ async function recentRuns({ kysely }: Database, from: number, to: number): Promi
   return rows;
 }
 
-/** As a number in both databases. */
+/** An average, as a number in both databases. */
 const average = (column: string) => sql.raw(`cast(avg(${column}) as double precision)`);
 
 const FAILED: readonly ResultCode[] = ["HTTP_SERVER_ERROR", "CONNECTION_ERROR"];

@@ -1,10 +1,10 @@
-// What was recorded in the last minutes, for those who listen: one row a transaction, in the order
-// of the commits.
+// What was recorded in the last minutes, for listeners: one row per transaction, in the order of
+// the commits.
 //
-// On PostgreSQL, numbers are taken before transactions commit, so that a row may appear behind one
-// that was read already. Rows are therefore ordered by their transactions, and read once no earlier
-// transaction runs: https://www.postgresql.org/docs/current/functions-info.html, "snapshots". A
-// long transaction of anybody delays them.
+// On PostgreSQL, a row gets its number before its transaction commits, so it may appear behind one
+// that has been read already. Rows are therefore ordered by transaction, and read only once no
+// earlier transaction is running: https://www.postgresql.org/docs/current/functions-info.html,
+// "snapshots". Any long transaction on the server delays them.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Owned } from "../model/access.ts";
@@ -16,29 +16,29 @@ import { toMicros } from "../model/timing.ts";
 import type { Database } from "./database.ts";
 import { isAmong, textAt } from "./database.ts";
 
-/** Results of calls that were due longer ago are no news: history that is imported, for example. */
+/** Older results are no news: history that is made up or imported, for example. */
 const NEWS_MS = 86_400_000;
 
 export type RecordedStore = ReturnType<typeof createRecordedStore>;
 
 export const createRecordedStore = (database: Database) => ({
-  /** The newest; undefined where there is none. */
+  /** The place of the newest row; undefined if there is none. */
   async last(): Promise<RecordedPlace | undefined> {
     const [row] = await readRows(database, sql`true`, "desc", 1);
     return row?.place;
   },
-  /** Undefined where it is unknown, or gone. */
+  /** Undefined if the number is unknown, or its row has been removed. */
   async find(seq: number): Promise<RecordedBatch | undefined> {
     return (await readRows(database, sql`seq = ${seq}`, "asc", 1))[0];
   },
-  /** After a place, in the order of the commits. None ever appears before one that was returned. */
+  /** Rows after a place, in order. No row ever appears before one that has been returned. */
   after({ xact, seq }: RecordedPlace, limit: number): Promise<RecordedBatch[]> {
     const isAfter = database.rowLocks
       ? sql`(xact, seq) > (${String(xact)}::xid8, ${seq})`
       : sql`seq > ${seq}`;
     return readRows(database, isAfter, "asc", limit);
   },
-  /** Removes those older than this, but the newest: it tells that nothing came after it. */
+  /** Removes rows older than this, except the newest: it tells that nothing came after it. */
   async prune(olderThanMs: number): Promise<void> {
     const until = sql`${await nowIn(database)} - ${olderThanMs}`;
     const newest = sql`select seq from recorded where ${isSettled(database)}
@@ -52,7 +52,7 @@ export const createRecordedStore = (database: Database) => ({
     readSharing(database, targetIds),
 });
 
-/** In the transaction that stores them. */
+/** Call it in the transaction that stores the results. */
 export async function noteRecorded(
   database: Database,
   results: readonly ReportedResult[],
@@ -66,7 +66,7 @@ export async function noteRecorded(
     where ${newest} > ${now} - ${sql.lit(NEWS_MS)}`.execute(database.kysely);
 }
 
-/** In the order of `RecordedOutcome`. */
+/** The fields of a `RecordedOutcome`, in this order. */
 type Packed = readonly [
   result_id: string,
   call_id: string | null,
@@ -116,7 +116,7 @@ const unpacked = (packed: Packed): RecordedOutcome => {
   return { ...ids, result, time, latency, is_late: late === 1 };
 };
 
-/** Of the database, where there is a server: processes' clocks differ. */
+/** The time by the database server, if there is one: the clocks of processes differ. */
 const nowIn = async ({ rowLocks, timeOf: read, kysely }: Database): Promise<RawBuilder<number>> =>
   rowLocks
     ? sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`
@@ -163,5 +163,5 @@ async function readSharing(
   );
 }
 
-/** As either database reads it from JSON. */
+/** Whether a flag is true, as either database reads it from JSON. */
 export const isTrue = (flag: unknown): boolean => flag === 1 || flag === "true";

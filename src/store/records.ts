@@ -1,4 +1,4 @@
-// What goes into the store and comes out of it. Times are epoch milliseconds.
+// The records that go into the store and come out of it. Times are epoch milliseconds.
 import type { Owned, Ownership, Principal } from "../model/access.ts";
 import type { Location } from "../model/location.ts";
 import type { KeyState } from "../model/location-key.ts";
@@ -17,7 +17,7 @@ export interface Page {
 
 /** Results of one target on a page; without a filter, all of them. */
 export interface ResultPage extends Page {
-  /** Of creation; asc by default. */
+  /** The order of creation; asc by default. */
   readonly order?: "asc" | "desc" | undefined;
   readonly codes?: readonly ResultCode[] | undefined;
   readonly location_id?: string | undefined;
@@ -28,7 +28,7 @@ export interface ResultPage extends Page {
 
 // Owned resources
 
-/** A resource's JSON document, and what access to it depends on. */
+/** A resource's JSON document, and the fields that access to it depends on. */
 export interface StoredDocument<D = unknown> extends Owned {
   readonly id: string;
   readonly kind: ResourceKind;
@@ -52,7 +52,7 @@ export interface DueToken extends Ownership {
 
 // Schedules
 
-/** Holds for triggers from `active_from` until before `active_until`. */
+/** Applies to triggers from `active_from` until before `active_until`. */
 export interface Schedule extends Timing, Ownership {
   readonly deployment_id: string;
   readonly target_id: string;
@@ -75,11 +75,11 @@ export interface Lease {
   readonly holder: string;
   readonly fence: number;
   readonly expires_at: number;
-  /** The newest open slot; null before the first. */
+  /** How far the work has come: for the scheduler, the newest open slot. Null at first. */
   readonly cursor: number | null;
 }
 
-/** A slot that is not open in full: of its runs, those that were late by then, or the others. */
+/** A slot that is not fully open: its runs that were late when `opened`, or the others. */
 export interface Opening {
   readonly slot: number;
   /** When the cursor passed it. */
@@ -87,10 +87,10 @@ export interface Opening {
   readonly late: boolean;
 }
 
-/** A place among the schedules of one key, which are ordered by these. */
+/** A place among the schedules of one key, which are ordered by these fields. */
 export type Position = Pick<Schedule, "run_delay" | "deployment_id">;
 
-/** The schedules with this key after `after` up to `until`. */
+/** The schedules with this key from `after` (exclusive) to `until` (inclusive). */
 export interface OpeningPage extends Opening {
   readonly slot_key: number;
   readonly after: Position;
@@ -122,7 +122,7 @@ export type RunPlan = Pick<PendingRun, "result_id" | "expires_at"> & {
 };
 
 export interface UnpublishedRun extends PendingRun {
-  /** Left to the beat when it was ordered. */
+  /** Left to the beat when it was ordered: its token was about to be renewed. */
   readonly held_back: boolean;
 }
 
@@ -138,11 +138,11 @@ export interface MissedRun {
   readonly message: string;
 }
 
-/** What became of the reports of a batch. */
+/** How many reports of a batch were recorded, and how many were not. */
 export interface Recorded {
   /** Counted for the first time. */
   readonly recorded: number;
-  /** Of those, outcomes that replaced a MISSED. */
+  /** Of these, the ones that replaced a MISSED. */
   readonly late: number;
   /** Had been counted before. */
   readonly duplicate: number;
@@ -179,7 +179,7 @@ export type Direction = "forwards" | "backwards";
 
 export interface StoredLocation extends Location, KeyState {
   readonly created: number;
-  /** When it was removed; null: it was not. */
+  /** When it was removed; null if it was not. */
   readonly removed: number | null;
 }
 
@@ -189,20 +189,20 @@ export interface ApiKey extends Principal {
   readonly revoked: boolean;
 }
 
-/** An open session of the web pages, and whose it is. */
+/** An open session of the web pages, and its key. */
 export interface Session {
   readonly key: ApiKey;
   readonly created: number;
   readonly last_used: number;
 }
 
-/** A session has ended that was not used since `used`, or was opened before `created`. */
+/** A session has ended if it was last used before `used`, or opened before `created`. */
 export interface SessionBounds {
   readonly used: number;
   readonly created: number;
 }
 
-/** The answer to a request, kept for its repetitions. */
+/** The answer to a request, kept in case the request is repeated. */
 export interface KeptAnswer {
   /** Identifies the request's body. */
   readonly fingerprint: string;

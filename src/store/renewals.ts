@@ -23,12 +23,12 @@ export function createRenewalStore({ kysely }: Database) {
     token(id).where("renewal_claim", "=", claimed);
   return {
     /**
-     * Unclaimed tokens that are due and that a call uses, longest due first. Those of owners
-     * without an active key stay due until there is one.
+     * Unclaimed tokens that are due and that a call uses, longest due first. Leaves out tokens of
+     * owners without an active key: they stay due until there is one.
      */
     listDue: (now: number): Promise<DueToken[]> => dueTokens(kysely, now),
     /**
-     * Reserves the token for one process until `until`, even if it is written meanwhile. False when
+     * Reserves the token for one process until `until`, even if it is written meanwhile. False if
      * another process was first.
      */
     async claim(id: string, now: number, until: number): Promise<boolean> {
@@ -44,8 +44,8 @@ export function createRenewalStore({ kysely }: Database) {
       await claimedUntil(id, claimed).set({ renewal_asked: now }).execute();
     },
     /**
-     * Ends the claim until `claimed`. The token is due again at `next`; null: not before it, or its
-     * setting, is written. False where that happened since the claim: it then stays due.
+     * Ends the claim that lasts until `claimed`. The token is due again at `next`; null: not before
+     * it, or its setting, is written. False if that happened since the claim: it then stays due.
      */
     async release(id: string, claimed: number, next: number | null): Promise<boolean> {
       const { numUpdatedRows } = await claimedUntil(id, claimed)
@@ -56,7 +56,7 @@ export function createRenewalStore({ kysely }: Database) {
       await claimedUntil(id, claimed).set({ renewal_claim: null }).execute();
       return false;
     },
-    /** When a token that the same transaction wrote is due again. */
+    /** Sets when a token that the same transaction wrote is due again; null as in `release`. */
     async putOff(id: string, next: number | null): Promise<void> {
       await token(id).set({ renewal_time: next }).execute();
     },
@@ -96,7 +96,7 @@ const dueTokens = (kysely: Database["kysely"], now: number): Promise<DueToken[]>
 const isFree = (now: number) => (eb: ExpressionBuilder<Schema, "documents">) =>
   eb.or([eb("renewal_claim", "is", null), eb("renewal_claim", "<=", now)]);
 
-/** A change of the setting may repair its tokens. */
+/** Makes the setting's tokens due: a change of the setting may have repaired them. */
 export async function renewTokensOf({ kysely }: Database, settingId: string): Promise<void> {
   await kysely
     .updateTable("documents")

@@ -1,4 +1,4 @@
-// Puts a backup in the place of a file database, whole or not at all.
+// Replaces a file database with a backup, entirely or not at all.
 import { constants, copyFileSync, existsSync, linkSync, realpathSync, renameSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../runtime/clock.ts";
@@ -16,11 +16,11 @@ const { COPYFILE_EXCL } = constants;
 export interface RestoreOptions {
   /** The backup. */
   readonly from: string;
-  /** No process serves it. */
+  /** The database to replace. No process may be serving it. */
   readonly database: string;
-  /** The name that a database which is there gets; undefined: it stays, and this rejects. */
+  /** The new name of an existing database; undefined: rejects if there is one. */
   readonly asideAs: string | undefined;
-  /** Of the master keys of this process. Throws if it has none, and the backup has secrets. */
+  /** Returns a sealer with the backup's master keys. Throws if it needs one and there is none. */
   readonly sealerFor: (snapshot: Snapshot) => Sealer | undefined;
   readonly clock: Clock;
   readonly onCopied: OnCopied;
@@ -28,15 +28,15 @@ export interface RestoreOptions {
 }
 
 export interface Restored extends Contents {
-  /** What was missing in the backup. */
+  /** The names of the migrations that the backup lacked. */
   readonly migrations: readonly string[];
-  /** Where the database is that was there before; undefined if there was none. */
+  /** Where the former database is now; undefined if there was none. */
   readonly aside: string | undefined;
 }
 
 /**
- * Copies, checks and migrates beside the database, and then gives the copy its name. Rejects with
- * one line for the operator, and the database as it was.
+ * Copies, checks and migrates the backup beside the database, and then gives the copy its name.
+ * Rejects with one line for the operator, leaving the database as it was.
  */
 export async function restore(options: RestoreOptions): Promise<Restored> {
   const { from, database, asideAs, sealerFor, clock, onCopied, onChecking } = options;
@@ -65,7 +65,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   }
 }
 
-/** The database keeps its name too, until another file takes it: a start finds one at any time. */
+/** Leaves the database its name too until the copy takes it: a start always finds a database. */
 function setAside(database: string, aside: string): void {
   foldLog(database);
   try {
@@ -74,18 +74,18 @@ function setAside(database: string, aside: string): void {
     if ((cause as NodeJS.ErrnoException).code === "EEXIST") throw cause;
     copyFileSync(database, aside, COPYFILE_EXCL); // a file system without links
   }
-  // A damaged database still has its log, which must not become another's.
+  // A damaged database still has its log, which must not end up beside the restored one.
   for (const suffix of BESIDE)
     if (existsSync(`${database}${suffix}`)) renameSync(`${database}${suffix}`, `${aside}${suffix}`);
 }
 
-/** The last one to close a database removes its log. */
+/** Writes the log back to the database; the last connection to close then removes the log. */
 function foldLog(path: string): void {
   try {
     using database = new DatabaseSync(path);
     database.exec("pragma wal_checkpoint(truncate)");
   } catch {
-    // It is damaged: perhaps the reason for restoring.
+    // The database is damaged: perhaps the reason for restoring.
   }
 }
 

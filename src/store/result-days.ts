@@ -1,6 +1,6 @@
-// On PostgreSQL, a day of results is a table, by the time in their ids. A query that says which ids
-// it wants opens only the tables of those days: planning for all of them takes longer than most
-// queries.
+// Narrows queries to days of results. On PostgreSQL, a day of results is a table, by the time in
+// their ids. A query with bounds on ids opens only the tables of those days: planning for all of
+// them takes longer than most queries.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { expiredIdsBefore, RETENTION_LEASE } from "../model/retention.ts";
@@ -23,10 +23,10 @@ export interface Spans {
   readonly early: number;
 }
 
-/** Of almost all results: a day's delay, and clocks that differ. Others are noted in the store. */
+/** Covers almost all results: a day's delay, and clocks that differ. Larger ones are noted. */
 const USUAL: Spans = { late: 25 * HOUR_MS, early: HOUR_MS };
 
-/** In the transaction that stores the results: from now on, queries look that far around. */
+/** Call it in the transaction that stores the results: queries then allow for their spans. */
 export async function noteSpans(
   { kysely, rowLocks }: Database,
   results: readonly BulkRow<"id" | "time">[],
@@ -46,13 +46,13 @@ export async function noteSpans(
     .execute();
 }
 
-/** Of all results stored so far. On PostgreSQL only. */
+/** Returns the spans that cover all results stored so far. PostgreSQL only. */
 export async function readSpans({ kysely }: Database): Promise<Spans> {
   const noted = await kysely.selectFrom("result_spans").selectAll().executeTakeFirstOrThrow();
   return { late: Math.max(noted.late, USUAL.late), early: Math.max(noted.early, USUAL.early) };
 }
 
-/** Makes conditions that hold for all results that started in a range. */
+/** Makes conditions on ids that hold for all results that started in a range. */
 export async function nearStarts(
   database: Database,
 ): Promise<(range: TimeRange) => RawBuilder<boolean>> {
@@ -61,13 +61,13 @@ export async function nearStarts(
   return ({ start, end }) => idsBetween(start - late, end + early);
 }
 
-/** A condition that holds for all results that started in the range. */
+/** A condition on ids that holds for all results that started in the range. */
 export const idsOfStarts = async (
   database: Database,
   range: TimeRange,
 ): Promise<RawBuilder<boolean>> => (await nearStarts(database))(range);
 
-/** For the times in ids, from `from` (inclusive) to `to` (exclusive). */
+/** A condition on the times in ids: `from` is inclusive, `to` exclusive. */
 export function idsBetween(from: number, to: number): RawBuilder<boolean> {
   const isFrom = from > 0 ? sql<boolean>`results.id >= ${encodeTime(from)}` : sql<boolean>`true`;
   if (to > LAST_TIME) return isFrom;
@@ -81,8 +81,8 @@ const ALL_TIMES: TimeRange = { start: 0, end: Number.MAX_SAFE_INTEGER };
 const WINDOWS_MS = [2 * DAY_MS, 16 * DAY_MS];
 
 /**
- * All times from `from` on, which counts, in ranges that grow: a page that fills in the first opens
- * few tables.
+ * Divides all times from `from` (inclusive) on into growing ranges: a page that the first one fills
+ * opens few tables.
  */
 export function growingRanges(
   { rowLocks }: Database,
@@ -98,13 +98,13 @@ export function growingRanges(
   });
 }
 
-/** All results that started then or later are there: none of them has been removed. */
+/** Returns a time: no result that started then or later has been removed. */
 export async function completeSince({ kysely }: Database): Promise<number> {
   const leases = kysely.selectFrom("leases").select("cursor");
   const lease = await leases.where("name", "=", RETENTION_LEASE).executeTakeFirst();
   return lease?.cursor ?? 0;
 }
 
-/** Of results that started earlier, hardly one is left: a period before has statistics only. */
+/** Returns a time: hardly any result that started earlier is left, only statistics. */
 export const expiredBefore = async (database: Database): Promise<number> =>
   expiredIdsBefore(await completeSince(database));

@@ -1,4 +1,4 @@
-// Pages of results, which three tables hold: those of calls, those of workflows, and pending runs.
+// Pages of results, which are in three tables: results of calls, of workflows, and pending runs.
 import { sql } from "kysely";
 import type { AliasableExpression, RawBuilder, SelectQueryBuilder, Selectable } from "kysely";
 import type { Database } from "./database.ts";
@@ -8,7 +8,7 @@ import type { ResultPage } from "./records.ts";
 import { windowsOfPage } from "./result-windows.ts";
 import type { Schema } from "./schema.ts";
 
-/** What a page asks of the ids and times in these columns. */
+/** The page's conditions on the ids and times in these columns. */
 export function placeOnPage(
   { after, order, from, to }: ResultPage,
   columns: { readonly id: string; readonly time: string | RawBuilder<number> },
@@ -23,10 +23,10 @@ export function placeOnPage(
   ];
 }
 
-/** Terms of a compound query, of which SQLite takes 500. */
+/** Terms of a compound query; SQLite takes at most 500. */
 const MOST_GROUPS = 100;
 
-/** The ids of a call's results on a page, in its order. */
+/** Returns the ids of a call's results on a page, in the page's order. */
 export async function idsOnPage(
   database: Database,
   callId: string,
@@ -62,10 +62,10 @@ async function idsOfGroups(
 
 const idsOf = (rows: readonly { readonly id: string }[]): string[] => rows.map(({ id }) => id);
 
-/** Results of one call with one outcome at one location, by their numbers. */
+/** The results of one call with one code at one location, by the numbers of these names. */
 export type Group = Pick<Selectable<Schema["results"]>, (typeof GROUP_COLUMNS)[number]>;
 
-/** Those that have statistics: of some, all results may have been removed. */
+/** Returns the groups that have statistics; all results of some may have been removed. */
 export async function groupsOf(
   database: Database,
   callId: string,
@@ -84,7 +84,7 @@ export async function groupsOf(
   return groups.execute();
 }
 
-/** An index has each group in the order of its ids. */
+/** Selects ids by an index that has each group in the order of its ids. */
 export function groupedQuery(
   { kysely, rowLocks }: Database,
   groups: readonly Group[],
@@ -92,7 +92,7 @@ export function groupedQuery(
   ids = ANY_ID,
 ): Ids {
   const { order, limit } = page;
-  // The sum keeps times from leading to their own index, which has all groups.
+  // The sum keeps the planner from the index by time, which has all groups.
   const place = rowLocks ? { id: "id", time: sql<number>`time + 0` } : RESULT_PLACE;
   const ofGroup = (numberIn: (column: keyof Group) => number | RawBuilder<number>) => {
     let query = kysely.selectFrom("results").select("id").where(ids);
@@ -106,7 +106,7 @@ export function groupedQuery(
     return groups
       .map((group) => select(ofGroup((column) => group[column])))
       .reduce((all, query) => all.unionAll(query));
-  // Planned once for all groups: that takes longer than to read them.
+  // Planned once for all groups: planning takes longer than reading them.
   const numbers = GROUP_COLUMNS.map((name) => sql`${groups.map((group) => group[name])}::int[]`);
   return select(sql<{ id: string }>`(
     select of_group.id from unnest(${sql.join(numbers)}) as given (call, location, result)
@@ -117,7 +117,7 @@ export function groupedQuery(
 
 const GROUP_COLUMNS = ["call", "location", "result"] as const;
 
-/** On SQLite, results in a range of time: an index has those of a call by time, of all groups. */
+/** Selects results in a range of time on SQLite, by an index of a call's results by time. */
 export function timedQuery(database: Database, callId: string, page: ResultPage) {
   const { order, limit, codes, location_id } = page;
   let query = database.kysely
@@ -125,7 +125,7 @@ export function timedQuery(database: Database, callId: string, page: ResultPage)
     .select("id")
     .where("call", "=", numberOf(database, callId));
   for (const condition of placeOnPage(page, RESULT_PLACE)) query = query.where(condition);
-  // The sign keeps these from leading to the index of groups, which has all times.
+  // The sign keeps SQLite from the index of groups, which has all times.
   if (location_id !== undefined)
     query = query.where(sql`+location`, "=", numberOf(database, location_id));
   if (codes) query = query.where(sql`+result`, "in", numbersAmong(database, codes));

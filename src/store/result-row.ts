@@ -1,5 +1,5 @@
-// A result as the rows that hold it: columns for what lists, statistics and the ledger ask for, the
-// rest packed beside them.
+// Converts between a result and its rows: columns for what lists, statistics and the ledger query,
+// the rest packed beside them.
 import type { Selectable } from "kysely";
 import type { Context } from "../model/context.ts";
 import type { Content } from "../model/content.ts";
@@ -15,7 +15,7 @@ import type { Schema } from "./schema.ts";
 
 type ResultRow = Selectable<Schema["results"]>;
 
-/** Those that hold the number of a name. */
+/** The columns that hold the number of a name. */
 const NAMED = [
   "owner",
   "call",
@@ -30,7 +30,7 @@ const NAMED = [
   "dest_ip",
 ] as const;
 
-/** The names that the result's row will hold the numbers of. */
+/** The names whose numbers the result's row will hold. */
 export const namesOfResult = (owner: string, { meta }: ReportedResult): string[] =>
   [
     owner,
@@ -46,14 +46,14 @@ export const namesOfResult = (owner: string, { meta }: ReportedResult): string[]
     meta.dest_ip,
   ].filter((name) => name !== null);
 
-/** The numbers in rows. */
+/** The numbers of names in the rows. */
 export const numbersIn = (rows: readonly ResultRow[]): (number | null)[] =>
   rows.flatMap((row) => NAMED.map((column) => row[column]));
 
-/** A message may quote anything, also the character that PostgreSQL's texts cannot hold. */
+/** Replaces NUL, which PostgreSQL's texts cannot hold: a message may quote anything. */
 export const toText = (message: string): string => message.replaceAll("\0", "\ufffd");
 
-/** Columns are named one by one: an agent of a newer version may send more. */
+/** Names the columns one by one: an agent of a newer version may send more fields. */
 export function toRow(
   owner: string,
   result: ReportedResult,
@@ -104,14 +104,14 @@ type Details = Pick<ReportedResult, "request" | "response" | "hops" | "certifica
 
 const NO_DETAILS: Details = { url: "", request: null, response: null, hops: [], certificate: null };
 
-/** None for a call that was deleted before its run was missed. */
+/** Undefined for a call that was deleted before its run was missed. */
 export function toDetailsRow(
   result: ReportedResult,
 ): BulkRow<"result_id" | "details" | "content"> | undefined {
   const { id, meta, request, response, hops, certificate, content: body } = result;
   if (meta.url === "" && !request && !response && !body) return undefined;
   const { url } = meta;
-  // One by one: an agent of a newer version may send more.
+  // Named one by one: an agent of a newer version may send more.
   const content = body && {
     content_type: body.content_type,
     encoding: body.encoding,
@@ -126,7 +126,7 @@ export function toDetailsRow(
   };
 }
 
-/** Beside the details of the calls of a workflow's run, and as long as these. */
+/** Kept in the table of details, as long as those of the calls of the workflow's run. */
 export const toContextRow = (
   workflowResultId: string,
   context: Context,

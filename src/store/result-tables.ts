@@ -1,7 +1,7 @@
 // The tables of results and statistics, as Kysely sees them, in the forms of schema.ts.
 import type { Generated } from "kysely";
 
-/** Texts that rows repeat: columns that name a text in other tables hold the number. */
+/** Texts that rows repeat: columns of other tables hold the number of the text. */
 export interface NamesTable {
   id: Generated<number>;
   name: string;
@@ -19,7 +19,7 @@ export interface ResultsTable {
   trigger: number;
   trigger_time: number;
   due_time: number;
-  /** When the call started; when it was due where it did not. */
+  /** When the call started, or when it was due if it did not start. */
   time: number;
   started: number;
   end_time: number | null;
@@ -44,7 +44,7 @@ export interface ResultsTable {
   uncertainty: number | null;
 }
 
-/** In milliseconds; in PostgreSQL only, with one row. */
+/** In milliseconds. PostgreSQL only; it has one row. */
 export interface ResultSpansTable {
   late: number;
   early: number;
@@ -69,7 +69,7 @@ export interface WorkflowResultsTable {
   document: string;
 }
 
-/** Of hours, days and months. */
+/** Statistics of hours, days and months. */
 export interface StatsTable {
   id: Generated<number>;
   kind: number;
@@ -83,7 +83,7 @@ export interface StatsTable {
   mean: number;
   m2: number;
   m3: number;
-  /** Of each phase, how many calls reached it, and microseconds. */
+  /** For each phase, how many calls reached it, and their sum of microseconds. */
   dns_count: number;
   dns_sum: number;
   tcp_count: number;
@@ -111,10 +111,10 @@ export interface InsightsTable {
   report_type: number;
   start: number;
   call: number;
-  /** Of the call, when the report was made. */
+  /** The call's owner when the report was made. */
   owner: string;
   owner_org: string | null;
-  /** Whether the organization may see the call's statistics, and everybody. Follow the call. */
+  /** Whether the organization, or everybody, may see the report; updated with the call. */
   shared_org: number;
   shared_community: number;
   made: number;
@@ -129,7 +129,7 @@ export interface InsightsTable {
   details: Uint8Array;
 }
 
-/** Reports that are to be computed, or computed again. */
+/** Reports that must be computed, or computed again. */
 export interface StaleInsightsTable extends Pick<InsightsTable, "start" | "report_type" | "call"> {
   /** Grows with each change that made the report stale. */
   version: number;

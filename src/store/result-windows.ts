@@ -1,6 +1,6 @@
-// Where on PostgreSQL a page of a call's results lies: in windows of ids, one after another in the
-// page's order. Statistics count the results of each day, so a page opens the tables of few days,
-// also where its results are rare.
+// Finds where a page of a call's results lies on PostgreSQL: in windows of ids, one after another
+// in the page's order. Statistics count the results of each day, so a page opens the tables of few
+// days, even if its results are rare.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { periodEnd, periodStart } from "../model/periods.ts";
@@ -12,13 +12,13 @@ import type { ResultPage } from "./records.ts";
 import { expiredBefore, idsBetween, readSpans } from "./result-days.ts";
 import type { Spans, TimeRange } from "./result-days.ts";
 
-/** How many results of a page's kind started on a day. */
+/** How many results that match a page's filter started on a day. */
 export interface CountedDay {
   readonly period: number;
   readonly count: number;
 }
 
-/** Conditions for the ids of one window each. */
+/** Returns one condition on ids for each window. */
 export async function windowsOfPage(
   database: Database,
   callId: string,
@@ -33,13 +33,13 @@ export async function windowsOfPage(
   return (days.length < most ? windows : [...windows, beyond(windows, page)]).map(idsIn);
 }
 
-/** To find the days in such a range takes longer than to look into all of them. */
+/** In a range this short, finding the days with results takes longer than reading them all. */
 const SHORT_MS = 2 * 86_400_000;
 
-/** Of these, all results may lie before the place where the page begins. */
+/** All results of this many days may lie before the place where the page begins. */
 const DAYS_BEHIND_CURSOR = 3;
 
-/** In the order of the page, at most so many. */
+/** Returns at most `most` days, in the order of the page. */
 async function countedDays(
   database: Database,
   callId: string,
@@ -71,8 +71,8 @@ async function countedDays(
 }
 
 /**
- * Each window is a list of ranges of the times in ids, and ends where the days that it holds have
- * as many results as the page; between its ranges lies none.
+ * Each window is a list of ranges of the times in ids. It ends once its days have as many results
+ * as the page; between its ranges there are none.
  */
 export function windowsOf(
   days: readonly CountedDay[],
@@ -98,14 +98,14 @@ export function windowsOf(
   return ranges.length > 0 ? [...windows, ranges] : windows;
 }
 
-/** All ids that the page would come to after these. */
+/** The range of all ids that the page would reach after these windows. */
 function beyond(windows: readonly TimeRange[][], { order }: ResultPage): TimeRange[] {
   const ranges = windows.flat();
   if (order === "desc") return [{ start: 0, end: Math.min(...ranges.map(({ start }) => start)) }];
   return [{ start: Math.max(...ranges.map(({ end }) => end)), end: Infinity }];
 }
 
-/** With one more range, which may touch the last. */
+/** Appends a range, or merges it with the last one if they touch. */
 function joined(ranges: readonly TimeRange[], next: TimeRange): TimeRange[] {
   const last = ranges.at(-1);
   if (!last || last.start > next.end || next.start > last.end) return [...ranges, next];
@@ -113,7 +113,7 @@ function joined(ranges: readonly TimeRange[], next: TimeRange): TimeRange[] {
   return [...ranges.slice(0, -1), both];
 }
 
-/** The bounds around all of them are for the index. */
+/** The condition begins with bounds around all ranges, for the index. */
 function idsIn(ranges: readonly TimeRange[]): RawBuilder<boolean> {
   const start = Math.min(...ranges.map((range) => range.start));
   const end = Math.max(...ranges.map((range) => range.end));

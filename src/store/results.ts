@@ -1,4 +1,4 @@
-// The outcomes of runs: recorded once each, and read.
+// Records the outcome of each run once, and reads outcomes.
 import { sql } from "kysely";
 import type { Context } from "../model/context.ts";
 import type { Content } from "../model/content.ts";
@@ -24,7 +24,7 @@ export function createResultStore(database: Database) {
       .leftJoin("result_details", (join) =>
         join
           .onRef("result_details.result_id", "=", "results.id")
-          // Of the days of these ids only.
+          // Opens the tables of these ids' days only.
           .on(database.rowLocks ? isAmong(database, "result_id", ids) : sql<boolean>`true`),
       )
       .selectAll("results")
@@ -42,27 +42,27 @@ export function createResultStore(database: Database) {
   };
   return {
     /**
-     * In one transaction: stores each report's results once, a workflow's with its own, removes the
-     * pending runs and updates the statistics.
+     * In one transaction: stores each report's results once, including a workflow's own, removes
+     * the pending runs and updates the statistics.
      */
     record: (reports: readonly RunReport[]): Promise<Recorded> =>
       inTransaction(database, (transaction) => recordReports(transaction, reports)),
-    /** The same for runs without a report. An outcome stays. Returns how many are new. */
+    /** The same for runs without a report; keeps existing outcomes. Returns how many are new. */
     recordMissed: (runs: readonly MissedRun[]): Promise<number> =>
       inTransaction(database, (transaction) => recordMissed(transaction, runs)),
     async get(id: string): Promise<Result | undefined> {
       const [result] = await read(rows([id]));
       return result;
     },
-    /** The body of the response; undefined where none was kept. */
+    /** The body of the response; undefined if none was kept. */
     async content(id: string): Promise<Content | undefined> {
       const details = database.kysely.selectFrom("result_details").select("content");
       const row = await details.where("result_id", "=", id).executeTakeFirst();
       return row?.content ? toContent(row.content) : undefined;
     },
-    /** Those that exist, in the order of `ids`. */
+    /** The results that exist, in the order of `ids`. */
     getMany,
-    /** Without pending runs. */
+    /** Excludes pending runs. */
     async listOfCall(callId: string, page: ResultPage): Promise<Result[]> {
       return getMany(await idsOnPage(database, callId, page));
     },
@@ -71,7 +71,7 @@ export function createResultStore(database: Database) {
 
 export type WorkflowResultStore = ReturnType<typeof createWorkflowResultStore>;
 
-/** Of runs of workflows as a whole; `ResultStore` writes them. */
+/** Reads the results of workflows' runs as a whole; `ResultStore` writes them. */
 export function createWorkflowResultStore(database: Database) {
   const documents = () => database.kysely.selectFrom("workflow_results").select("document");
   return {
@@ -79,13 +79,13 @@ export function createWorkflowResultStore(database: Database) {
       const row = await documents().where("id", "=", id).executeTakeFirst();
       return row && workflowResultOf(row);
     },
-    /** What its run was given; undefined where nothing was, or is kept no longer. */
+    /** The context that the run was given; undefined if there was none, or it has expired. */
     async context(id: string): Promise<Context | undefined> {
       const kept = database.kysely.selectFrom("result_details").select("details");
       const row = await kept.where("result_id", "=", id).executeTakeFirst();
       return row && toContext(row.details);
     },
-    /** Without pending runs. */
+    /** Excludes pending runs. */
     async listOfWorkflow(workflowId: string, page: ResultPage): Promise<WorkflowResult[]> {
       const { order, limit, codes, location_id } = page;
       let rows = documents().where("workflow_id", "=", workflowId);
@@ -95,7 +95,7 @@ export function createWorkflowResultStore(database: Database) {
       if (codes) rows = rows.where(isAmong(database, "result", codes));
       return (await rows.orderBy("id", order).limit(limit).execute()).map(workflowResultOf);
     },
-    /** The run of the deployment that an agent started last. */
+    /** The result of the deployment's run that an agent started last. */
     async latestOfDeployment(deploymentId: string): Promise<WorkflowResult | undefined> {
       const row = await documents()
         .where("deployment_id", "=", deploymentId)
@@ -115,7 +115,7 @@ async function recordReports(
   transaction: Database,
   reports: readonly RunReport[],
 ): Promise<Recorded> {
-  // Of two reports on a run, MISSED gives way, as it does across batches.
+  // If two reports are on the same run, MISSED gives way, as it does across batches.
   const byRun = new Map(
     reports
       .toSorted((a, b) => Number(isMissed(b)) - Number(isMissed(a)))
@@ -145,8 +145,8 @@ async function recordReports(
 }
 
 /**
- * Whether the report is about the ordered run and its calls only, from the location where it was
- * ordered.
+ * Whether the report is on the ordered run and its calls only, and comes from the location where
+ * the run was ordered.
  */
 function fits(report: RunReport, order: Order): boolean {
   const { run_id, location_id, results, workflow = null } = report;

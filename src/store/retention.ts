@@ -1,4 +1,4 @@
-// Removes what has expired, the oldest first, in batches that their caller sizes and paces.
+// Removes expired rows, oldest first, in batches that the caller sizes and paces.
 import { sql } from "kysely";
 import type { Kysely, RawBuilder } from "kysely";
 import { COUNTING_LEASE, expiredIdsBefore } from "../model/retention.ts";
@@ -18,32 +18,32 @@ export type RetentionStore = ReturnType<typeof createRetentionStore>;
 export const createRetentionStore = (database: Database) => ({
   /**
    * How long a batch should take. SQLite blocks the process meanwhile; on PostgreSQL, hardly
-   * anybody waits for rows that expire, and small batches would mostly wait for the disk.
+   * anything waits for expired rows, and small batches would mostly wait for the disk.
    */
   batchMs: database.rowLocks ? 100 : 8,
   /** Removes one batch, in one transaction. */
   remove: (kind: ExpiringKind, batch: Batch): Promise<Removed> =>
     inTransaction(database, (transaction) => REMOVALS[kind](transaction, batch)),
   /**
-   * Writes back the pages of a batch: SQLite would wait for those of many, and then hold up the
-   * process for long.
+   * Writes a batch's pages back from the log: SQLite would first let those of many batches
+   * accumulate, and then block the process for a long time.
    */
   async writeBack(): Promise<void> {
     if (!database.rowLocks) await sql`pragma wal_checkpoint(passive)`.execute(database.kysely);
   },
-  /** Makes room for the results of the days to come. */
+  /** Creates the tables for the results of the days to come. */
   makeAhead: (now: number): Promise<void> => makePartitions(database, now),
-  /** Drops the oldest day after a place in one piece, if all of it has expired. */
+  /** Drops the table of the oldest day after a place, if all its rows have expired. */
   dropDay: (kind: ExpiringKind, batch: Pick<Batch, "kept" | "after">): Promise<Removed> =>
     dropDay(database, kind, batch),
-  /** All results that started then or later are there: none of them has been removed. */
+  /** Returns a time: no result that started then or later has been removed. */
   completeSince: (): Promise<number> => completeSince(database),
-  /** The time that the days of the last removal were counted back from; null before the first. */
+  /** The time from which the last removal counted its days back; null before the first. */
   async lastCountedFrom(): Promise<number | null> {
     const leases = database.kysely.selectFrom("leases").select("cursor");
     return (await leases.where("name", "=", COUNTING_LEASE).executeTakeFirst())?.cursor ?? null;
   },
-  /** The time of the oldest row that is not expired; null where there is none. */
+  /** The time of the oldest row that has not expired; null if there is none. */
   async oldestKept(kind: ExpiringKind, kept: KeptFrom): Promise<number | null> {
     const { rows } = await OLDEST[kind](database, kept).execute(database.kysely);
     const oldest = rows[0]?.oldest ?? null;
@@ -56,7 +56,7 @@ interface TableById {
   readonly table: DividedTable | "workflow_results";
   readonly id: string;
   readonly keptFrom: (kept: KeptFrom) => number;
-  /** Of a row with an id beyond `after`, up to `last`: it started before. */
+  /** The condition that a row with an id after `after`, up to `last`, started before `time`. */
   readonly startedBefore: (time: number, after: string, last: string) => RawBuilder<boolean>;
 }
 
@@ -104,7 +104,7 @@ async function removeByIds(
   return { rows: Number(numAffectedRows), next };
 }
 
-/** The last id on a page after an id, before another, and how many are on it. */
+/** The last id of the page of ids after `after` and before `until`, and how many it has. */
 async function readPage(
   kysely: Kysely<Schema>,
   { table, id }: TableById,
@@ -139,7 +139,7 @@ async function countRows(kysely: Kysely<Schema>, from: RawBuilder<unknown>): Pro
   return rows[0]?.count ?? 0;
 }
 
-/** Rows of a day that are looked at in one statement. */
+/** Rows of a day that one statement examines. */
 const PAGE = 20_000;
 
 async function dropDay(
@@ -159,7 +159,7 @@ async function dropDay(
   return { rows: isDropped ? rows : 0, next: [day.to] };
 }
 
-/** The rows of a day; undefined where one of them has not expired. */
+/** Counts the rows of a day; undefined if one of them has not expired. */
 async function countExpired(
   { kysely }: Database,
   ofTable: TableById,

@@ -1,4 +1,4 @@
-// When deployments are due.
+// Schedules: when deployments are due.
 import { sql } from "kysely";
 import type { RawBuilder, Selectable } from "kysely";
 import type { TargetKind } from "../model/tick.ts";
@@ -8,7 +8,7 @@ import { inTransaction } from "./database.ts";
 import type { Schedule, StoredSchedule } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
-/** `active_until` of a deployment's present schedule. */
+/** `active_until` of a deployment's current schedule. */
 export const FOR_EVER = Number.MAX_SAFE_INTEGER;
 // An SQLite expression is at most 1,000 deep.
 const NEW_PAGE = 200;
@@ -31,24 +31,24 @@ export type ScheduleStore = ReturnType<typeof createScheduleStore>;
 export function createScheduleStore(database: Database) {
   const rows = () => database.kysely.selectFrom("schedules").select(COLUMNS);
   return {
-    /** Holds from its first trigger at or after `active_from`, and ends the schedule before it. */
+    /** Applies from its first trigger at or after `active_from`, and ends the previous schedule. */
     set: (schedule: Schedule): Promise<void> =>
       inTransaction(database, (transaction) => replaceSchedule(transaction, schedule)),
-    /** The present target of the deployment, and those of earlier schedules that are kept. */
+    /** The deployment's current target, and those of its earlier schedules that are kept. */
     async targetsOf(deploymentId: string): Promise<string[]> {
       const kept = database.kysely.selectFrom("schedules").select("target_id").distinct();
       const found = await kept.where("deployment_id", "=", deploymentId).execute();
       return found.map(({ target_id }) => target_id);
     },
     /**
-     * Opens no more slots for the deployment, even for a trigger that has passed and whose delay
+     * Orders no more runs of the deployment, not even for a trigger that has passed and whose delay
      * has not. Pending runs stay in the ledger.
      */
     async remove(deploymentId: string): Promise<void> {
       for (const table of ["schedules", "new_schedules"] as const)
         await database.kysely.deleteFrom(table).where("deployment_id", "=", deploymentId).execute();
     },
-    /** Schedules that were stored since `forgetNew`, at most a page of them. */
+    /** Schedules that were stored since `forgetNew`, at most one page. */
     async listNew(): Promise<StoredSchedule[]> {
       const keys = await database.kysely
         .selectFrom("new_schedules")

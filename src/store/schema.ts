@@ -26,16 +26,16 @@ interface DocumentsTable extends Ownership {
   target_id: string | null;
   workspace: string | null;
   name: string | null;
-  /** Of tokens: when their renewal is due; null: never, unless they change. */
+  /** For tokens: when renewal is due; null: never, unless the token or its setting changes. */
   renewal_time: number | null;
-  /** Of tokens: until when a process has claimed the renewal. */
+  /** For tokens: when the claim of a process on the renewal ends. */
   renewal_claim: number | null;
-  /** Of tokens: when the endpoint was last asked for a new one. */
+  /** For tokens: when the endpoint was last asked for a new one. */
   renewal_asked: number | null;
   document: string;
 }
 
-/** Of an owner, its organization or "", and a kind of documents. */
+/** One row for each owner, its organization or "", and kind of documents. */
 type OwnerUsageTable = Record<"owner" | "owner_org" | "kind", string> &
   Record<"objects" | "bytes", number>;
 
@@ -96,9 +96,9 @@ interface LocationsTable {
   region: string;
   created: number;
   key_version: Generated<number>;
-  /** When the newest version of the key takes over; null: it has. */
+  /** When the newest version of the key takes over; null if it has. */
   key_changed: number | null;
-  /** Null: it was not. */
+  /** When it was removed; null if it was not. */
   removed: number | null;
 }
 
@@ -165,7 +165,7 @@ interface KeptAnswersTable {
   sealed: string;
 }
 
-/** PostgreSQL has the transaction beside it. */
+/** On PostgreSQL, the number of the transaction is in another column. */
 interface RecordedTable {
   seq: Generated<number>;
   time: number;
@@ -180,7 +180,7 @@ export interface Schema {
   schedules: SchedulesTable;
   /** Schedules that no beat has looked at yet. */
   new_schedules: Pick<SchedulesTable, "deployment_id" | "active_from">;
-  /** Slots that are not open in full; up to which schedule they are. */
+  /** Slots that are not fully open, and the last schedule that has been reached. */
   opening_slots: Pick<SchedulesTable, "slot_key" | "run_delay" | "deployment_id"> &
     Record<"slot" | "late" | "opened", number>;
   pending_runs: PendingRunsTable;
@@ -189,7 +189,7 @@ export interface Schema {
   result_details: ResultDetailsTable;
   result_spans: ResultSpansTable;
   workflow_results: WorkflowResultsTable;
-  /** For a few minutes. */
+  /** Kept for a few minutes. */
   recorded: RecordedTable;
   stats: StatsTable;
   stat_buckets: StatBucketsTable;

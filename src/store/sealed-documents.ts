@@ -5,7 +5,7 @@ import type { Path } from "../model/secrets.ts";
 import { keyIdOf } from "../runtime/secrets.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 
-/** By the kinds that have secret fields. */
+/** The schemas of the kinds that have secret fields. */
 const SCHEMAS = new Map(
   Object.entries(RESOURCE_SCHEMAS).filter(([, schema]) => hasSecrets(schema)),
 );
@@ -22,8 +22,8 @@ export const sealDocument = <D extends Sealable>(stored: D, sealer: Sealer): Pro
   replaceSecrets(stored, (value, place) => sealer.seal(JSON.stringify(value), place));
 
 /**
- * With its secrets null and `unreadable` set where they cannot be opened: the others, and the rest
- * of this one, can still be read.
+ * Opens the document's secrets. If that fails, they are null and `unreadable` is set, so that other
+ * documents, and the rest of this one, can still be read.
  */
 export async function openDocument<D extends Sealable>(
   stored: D,
@@ -56,7 +56,7 @@ async function replaceSecrets<D extends Sealable>(
   };
 }
 
-/** Seals it under the current key; undefined where no secret is under another. */
+/** Seals the document under the current key; undefined if no secret is under another. */
 export async function resealDocument(
   stored: Sealable,
   sealer: Sealer,

@@ -9,7 +9,7 @@ export type SessionStore = ReturnType<typeof createSessionStore>;
 export const createSessionStore = (database: Database) => ({
   ...sessionRows(database),
   ...codeRows(database),
-  /** Removes what has ended. */
+  /** Removes sessions that have ended and codes made before `codesSince`. */
   async prune(since: SessionBounds, codesSince: number): Promise<void> {
     await database.kysely
       .deleteFrom("sessions")
@@ -26,7 +26,7 @@ const sessionRows = ({ kysely }: Database) => ({
       .values({ hash, key_id, created: now, last_used: now })
       .execute();
   },
-  /** Undefined once it has ended, or its key is revoked. */
+  /** Undefined once the session has ended, or its key is revoked. */
   async find(hash: string, since: SessionBounds): Promise<Session | undefined> {
     const row = await kysely
       .selectFrom("sessions")
@@ -59,7 +59,7 @@ const codeRows = ({ kysely }: Database) => ({
   async addCode(hash: string, key_id: string, now: number): Promise<void> {
     await kysely.insertInto("sign_in_codes").values({ hash, key_id, created: now }).execute();
   },
-  /** The active key of a code made since then; it works once. */
+  /** Takes a code, which works once. Returns its active key if the code was made since then. */
   async takeCode(hash: string, since: number): Promise<ApiKey | undefined> {
     const code = await kysely
       .deleteFrom("sign_in_codes")

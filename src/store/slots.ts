@@ -1,5 +1,5 @@
-// Opens slots: turns the schedules that are due in one into pending runs, page by page, inside the
-// database.
+// Opens slots: turns the schedules that are due in a slot into pending runs, page by page, inside
+// the database.
 import { sql } from "kysely";
 import { dueKeys, expiryOf, MAX_START_DELAY_MS, MINUTE_MS } from "../model/slots.ts";
 import { encodeTime, TIME_DIGITS } from "../runtime/ids.ts";
@@ -10,7 +10,7 @@ import type { PendingRow } from "./pending-rows.ts";
 import type { Opening, OpeningPage, PendingRun, Position } from "./records.ts";
 
 export interface OpeningFilter {
-  /** Only those of late runs, or only the others. */
+  /** True: only those of late runs; false: only the others. */
   readonly late?: boolean;
   readonly limit?: number;
 }
@@ -35,7 +35,7 @@ export function createSlotStore(database: Database) {
           .onConflict((conflict) => conflict.doNothing())
           .execute();
     },
-    /** Slots that are not open in full, newest first. After weeks of outage they are many. */
+    /** Slots that are not fully open, newest first. After weeks of outage there are many. */
     async list({ late, limit }: OpeningFilter = {}): Promise<Opening[]> {
       let rows = kysely.selectFrom("opening_slots").select(["slot", "late", "opened"]);
       if (late !== undefined) rows = rows.where("late", "=", Number(late));
@@ -43,21 +43,21 @@ export function createSlotStore(database: Database) {
       const found = await rows.orderBy("slot", "desc").execute();
       return found.map(({ slot, opened, late: isLate }) => ({ slot, opened, late: isLate === 1 }));
     },
-    /** How many slots of late runs are not open in full. */
+    /** How many slots of late runs are not fully open. */
     async countLate(): Promise<number> {
       const count = kysely
         .selectFrom("opening_slots")
         .select((eb) => eb.fn.countAll<number>().as("n"));
       return (await count.where("late", "=", 1).executeTakeFirstOrThrow()).n;
     },
-    /** The oldest slot that is not open in full. */
+    /** The oldest slot that is not fully open. */
     async oldest(): Promise<number | undefined> {
       const slots = kysely.selectFrom("opening_slots").select("slot").orderBy("slot").limit(1);
       return (await slots.executeTakeFirst())?.slot;
     },
     /**
      * Moves on to the next schedules of the slot, at most `limit` deployments, and locks the
-     * opening until the end of the transaction. Undefined when it has ended.
+     * opening until the end of the transaction. Undefined after the last page.
      */
     nextPage: (opening: Opening, limit: number): Promise<OpeningPage | undefined> =>
       nextPage(database, opening, limit),
@@ -99,7 +99,7 @@ async function nextPage(
   if (!progress) return undefined;
   for (const slot_key of dueKeys(opening.slot).filter((each) => each >= progress.slot_key)) {
     const after = slot_key === progress.slot_key ? positionOf(progress) : START;
-    // In the order in which they are due, so that neighbours are published together.
+    // In the order in which the runs are due, so that neighbours are published together.
     const page = kysely
       .selectFrom("schedules")
       .select(["run_delay", "deployment_id"])
@@ -155,7 +155,7 @@ const COLUMNS = [
 const minuteOf = (runDelay: number): number => Math.max(0, Math.floor(runDelay / 60));
 
 /**
- * The times with which the ids of the page's runs begin, one for each minute of their delays:
+ * The times that the ids of the page's runs begin with, one for each minute of their delays:
  * encoding them in SQL would double the time of the insert.
  */
 const timesOfIds = ({ slot, after, until }: OpeningPage): string => {
@@ -165,11 +165,11 @@ const timesOfIds = ({ slot, after, until }: OpeningPage): string => {
   ).join("");
 };
 
-/** As `startWindowMs` has it. */
+/** `startWindowMs` in SQL. */
 const START_WINDOW = `case when frequency * ${MINUTE_MS / 2} < ${MAX_START_DELAY_MS}
   then frequency * ${MINUTE_MS / 2} else ${MAX_START_DELAY_MS} end`;
 
-/** As `scheduledRun` makes them. */
+/** Selects the page's runs, the same as `scheduledRun` makes. */
 const runsOf = (page: OpeningPage) => {
   const { slot, opened, late, slot_key, after, until } = page;
   return sql`

@@ -1,11 +1,11 @@
-// A file database as a whole, as of one instant, while others may write: what is in it, and a copy.
+// Inspects and copies a whole file database as of one instant, while other processes may write.
 import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
 import { backup, DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import type { MasterKeyRow } from "./master-keys.ts";
 import { NEWEST } from "./migrate.ts";
 
-/** Called with the bytes copied so far, and those of the whole. Ends the copy by throwing. */
+/** Called with the bytes copied so far, and the total. Throws to end the copy. */
 export type OnCopied = (copied: number, total: number) => void;
 
 /** Rows by table. */
@@ -17,9 +17,9 @@ export type Snapshot = ReturnType<typeof openSnapshot>;
 const PAGES_AT_ONCE = 1000;
 
 /**
- * Rows and copy are of the instant of this call. It locks out nobody; meanwhile the database's
- * write-ahead log grows. `isInUse`: others may write to it. Throws with one line for the operator
- * unless the file is a database of this Sonde or an older one.
+ * Opens a snapshot, whose rows and copy are as of this call. It blocks nobody; until it is closed,
+ * the database's write-ahead log grows. `isInUse`: others may write to the file. Throws with one
+ * line for the operator unless the file is a database of this Sonde or an older one.
  */
 export function openSnapshot(file: string, { isInUse }: { readonly isInUse: boolean }) {
   const database = openRead(file, isInUse);
@@ -28,9 +28,9 @@ export function openSnapshot(file: string, { isInUse }: { readonly isInUse: bool
     const schema = schemaOf(database, file);
     return {
       file,
-      /** The newest of its migrations. */
+      /** The name of its newest migration. */
       schema,
-      /** Those that its secrets are sealed with. */
+      /** The keys that its secrets are sealed with. */
       masterKeys: (): MasterKeyRow[] =>
         hasTable(database, "master_keys")
           ? rowsOf<MasterKeyRow>(database, "select key_id, sealed_check from master_keys")
@@ -38,7 +38,7 @@ export function openSnapshot(file: string, { isInUse }: { readonly isInUse: bool
       counts: (): RowCounts => countsOf(database),
       /** How many documents of each kind. */
       documents: (): RowCounts => documentsOf(database),
-      /** How far the lease of this name has come; undefined if it has not begun. */
+      /** The cursor of the lease with this name; undefined if it has none yet. */
       cursorOf: (lease: string): number | undefined =>
         rowsOf<{ cursor: number | null }>(
           database,
@@ -67,8 +67,8 @@ export function openSnapshot(file: string, { isInUse }: { readonly isInUse: bool
 }
 
 /**
- * Reads every page and index of a copy that nobody writes. Throws with one line for the operator,
- * which names the file that it is of, unless it is sound. Returns its rows by table.
+ * Reads every page and index of a copy that nobody writes. Returns its rows by table. Throws with
+ * one line for the operator, which names the copied file, unless the copy is sound.
  */
 export function checkCopyOf(file: string, copy: string): RowCounts {
   using database = openRead(copy, false);
@@ -79,7 +79,7 @@ export function checkCopyOf(file: string, copy: string): RowCounts {
   });
 }
 
-/** A file that nobody uses, and has no log beside it, may be on a disk that cannot be written. */
+/** Opens as immutable a file that nobody uses and that has no log: its disk may be read-only. */
 function openRead(file: string, isInUse: boolean): DatabaseSync {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile())
     throw new Error(`there is no file ${file}`);

@@ -59,7 +59,8 @@ function openFile(path: string): DatabaseSync {
   try {
     database = new DatabaseSync(path);
     // WAL with NORMAL: a killed process loses no committed transaction. Rarer checkpoints double
-    // the insert rate. 32 MB of cache hold the ends of the indexes that a batch of results adds to.
+    // the insert rate. A cache of 32 MB holds the ends of the indexes that a batch of results adds
+    // to.
     database.exec(`
       pragma busy_timeout = 5000;
       pragma journal_mode = wal;
@@ -81,8 +82,8 @@ function openFile(path: string): DatabaseSync {
 }
 
 /**
- * Without a log beside it, no process has the file open: reading it like an ordinary database would
- * leave an empty log and its index behind. See https://www.sqlite.org/wal.html#readonly
+ * A file without a log is open in no process. Reading it like an ordinary database would leave an
+ * empty log and its index behind. See https://www.sqlite.org/wal.html#readonly
  */
 function openToRead(path: string): DatabaseSync {
   const url = pathToFileURL(path);
@@ -92,7 +93,7 @@ function openToRead(path: string): DatabaseSync {
   return database;
 }
 
-/** Kysely's transaction has the one connection to itself, so this is part of it. */
+/** Runs within Kysely's transaction, which has the one connection to itself. */
 function runForEach(
   statements: Statements,
   guarded: Guard,
@@ -162,7 +163,7 @@ const STATEMENTS_CACHED = 200;
 
 type Statements = (text: string) => StatementSync;
 
-/** A text is compiled once, as long as it is used. */
+/** Compiles each text once, until the cache is full and begins anew. */
 function cacheStatements(database: DatabaseSync, guarded: Guard): Statements {
   const kept = new Map<string, StatementSync>();
   return (text) => {
@@ -177,7 +178,7 @@ function cacheStatements(database: DatabaseSync, guarded: Guard): Statements {
 
 /** Gives node:sqlite the shape of better-sqlite3, as Kysely expects. */
 function adapt(database: DatabaseSync, statements: Statements, guarded: Guard): SqliteDatabase {
-  // Asking a statement for its columns takes longer than running most of them.
+  // Asking a statement for its columns takes longer than running most statements.
   const adapted = new WeakMap<StatementSync, ReturnType<SqliteDatabase["prepare"]>>();
   return {
     close: () => database.close(),
@@ -208,7 +209,7 @@ const UNAVAILABLE_CODES = new Set([5, 6, 10, 13, 14]);
 
 type Guard = <T>(work: () => T) => T;
 
-/** A statement takes microseconds: reading the clock for each would show. */
+/** A statement takes microseconds: reading the clock for each one would be noticeable. */
 const MEASURED_ONE_IN = 16;
 
 function guardOf(metrics: DatabaseMetrics | undefined): Guard {

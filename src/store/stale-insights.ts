@@ -1,5 +1,5 @@
-// Which insights reports are to be computed: a mark for each. Marks are made when a period closes,
-// and when results change one that has closed.
+// Marks the insights reports that must be computed: when a period closes, and when results change
+// one that has closed.
 import { sql } from "kysely";
 import type { Selectable } from "kysely";
 import { INSIGHT_KINDS, INSIGHTS_LEASE, kindOf, REPORT_TYPES } from "../model/insight.ts";
@@ -12,7 +12,7 @@ import type { CountedPlace } from "./fold.ts";
 import { keep, numberNames, numberOf } from "./names.ts";
 import type { Schema } from "./schema.ts";
 
-/** How far the marking of a period has come: a part of it, and the last call in that. */
+/** How far the marking of a period has come: a part of it, and the last call in that part. */
 export interface MarkPlace {
   readonly part: number;
   readonly call: number;
@@ -21,7 +21,7 @@ export interface MarkPlace {
 export const createInsightMarks = (database: Database) => ({
   /**
    * Marks the reports of this period, for at most `limit` calls that ran in it and come after the
-   * place. Returns where to go on; undefined at the end. A mark that is there stays as it is.
+   * place. Returns where to continue; undefined at the end. An existing mark stays as it is.
    */
   mark: (
     period: InsightPeriod,
@@ -31,10 +31,10 @@ export const createInsightMarks = (database: Database) => ({
   /** Marks the report, or renews its mark. */
   renewMark: (key: InsightKey): Promise<StaleInsight> =>
     inTransaction(database, (transaction) => renewMark(transaction, key)),
-  /** The calls that ran in the period, in the order of their ids: one, or all of them. */
+  /** The calls that ran in the period, in the order of their ids: all, or `callId` only. */
   callsIn: (period: InsightPeriod, callId?: string): Promise<string[]> =>
     readCalls(database, period, callId),
-  /** Marked reports of periods that closed by `until`, oldest first; those beyond `after` only. */
+  /** Marked reports of periods that closed by `until`, oldest first, starting after `after`. */
   listStale: (
     until: number,
     after: StaleInsight | undefined,
@@ -47,9 +47,9 @@ export const createInsightMarks = (database: Database) => ({
 });
 
 /**
- * Marks the reports of the closed periods in which results are recorded or replaced, in the
- * transaction that records them. Nothing has to be marked before a period has closed: then all of
- * it is. Where the clock was ahead, periods have been marked that are still open.
+ * Marks the reports of closed periods in which results are recorded or replaced, in the transaction
+ * that records them. An open period needs no marks: it gets all of them when it closes. If the
+ * clock was ahead, periods that are still open may have theirs already.
  */
 export async function markLate(
   database: Database,
@@ -73,7 +73,7 @@ export async function markLate(
 
 type StaleRow = Selectable<Schema["stale_insights"]>;
 
-/** A mark that is made again after it was taken away has another version. */
+/** A mark that is made again after its removal gets another version. */
 const toStaleRow = ({ kind, start }: InsightPeriod, call: number, now: number): StaleRow => ({
   start,
   report_type: REPORT_TYPES[kind],
@@ -81,7 +81,7 @@ const toStaleRow = ({ kind, start }: InsightPeriod, call: number, now: number): 
   version: now,
 });
 
-/** In one order everywhere: transactions that mark the same reports then do not deadlock. */
+/** The same order everywhere keeps transactions that mark the same reports from deadlocking. */
 const inOrder = (rows: readonly StaleRow[]): StaleRow[] =>
   rows.toSorted((a, b) => a.start - b.start || a.report_type - b.report_type || a.call - b.call);
 
@@ -97,7 +97,7 @@ const RENEW: BulkInsert<keyof StaleRow> = {
     do update set version = stale_insights.version + 1`,
 };
 
-/** Of the statistics that make up the period. */
+/** Selects statistics of the kind that makes up such a period. */
 const statsOf = (database: Database, { kind }: InsightPeriod) =>
   database.kysely.selectFrom("stats").where("kind", "=", numberOf(database, PARTS[kind]));
 
@@ -194,7 +194,7 @@ const isBeyond = (database: Database, { start, kind, call_id }: InsightKey) =>
   sql<boolean>`(start, report_type, call) >
     (${start}, ${REPORT_TYPES[kind]}, ${numberOf(database, call_id)})`;
 
-/** False where the mark has been renewed since it was read, or taken away. */
+/** Removes the mark. False if it has been renewed or removed since it was read. */
 export async function unmark(
   database: Database,
   { start, kind, call_id, version }: StaleInsight,

@@ -21,16 +21,16 @@ export type StatCheckStore = ReturnType<typeof createStatCheckStore>;
 const DAY_MS = 86_400_000;
 
 export const createStatCheckStore = (database: Database) => ({
-  /** Those with results or statistics. */
+  /** The calls with results or statistics. */
   calls: (): Promise<string[]> => callsIn(database),
-  /** How many days have statistics; of all calls by default. */
+  /** How many days have statistics, counted for each call; for all calls by default. */
   countDays: (span: TimeSpan, call_id?: string): Promise<number> =>
     countDays(database, span, call_id),
   /** The days, in order, on which a call has results, or a period with statistics begins. */
   days: (call_id: string, span: TimeSpan): Promise<number[]> => daysOf(database, call_id, span),
   /**
-   * Compares a day and its hours with the results, or a month with its days, as of one instant: the
-   * periods among them that lie within the span.
+   * Compares a day and its hours with the results, or a month with its days, as of one instant.
+   * Leaves out periods that do not lie within the span.
    */
   check: (call_id: string, kind: "DAY" | "MONTH", start: number, within: TimeSpan) =>
     inSnapshot(database, async (snapshot): Promise<CheckedStats> => {
@@ -45,23 +45,23 @@ export const createStatCheckStore = (database: Database) => ({
       return compare([...storedHours, ...stored], [...hours, ...mergeInto("DAY", hours)], within);
     }),
   /**
-   * Computes a row again and replaces it where it differs; the rows that it comes from must be
-   * right. Returns the differences; undefined where the row agrees, or its results may be gone.
+   * Computes a row again and replaces it if it differs; the rows that it comes from must be right.
+   * Returns the differences; undefined if the row agrees, or its results may be gone.
    */
   repair: (place: StatPlace): Promise<Differences | undefined> =>
     inTransaction(database, async (transaction) => {
       const { kind, call_id, location_id, result, time } = place;
       const numberOf = await numberNames(transaction, [kind, call_id, location_id, result]);
-      // Whoever counts a result changes this row, in the transaction that stores the result. With
-      // the row locked, what is committed of both agrees; what is not is added to the new row.
+      // Counting a result changes this row, in the transaction that stores the result. While the
+      // row is locked, committed results and their counts agree; others are added to the new row.
       await lockStat(transaction, place, numberOf);
       const span = { call_id, location_id, result, from: time, to: periodEnd(kind, time) };
       const [stored] = await readStats(transaction, kind, span);
-      // Nothing is behind a row that does not begin where a period does.
+      // A row that does not begin where a period does has nothing behind it.
       const recomputed = (await RECOMPUTED[kind](transaction, span)).find(
         (each) => each.place.time === time,
       );
-      // Last: results are removed behind this time only.
+      // Checked last: only results before this time are removed.
       if (time < (await createRetentionStore(transaction).completeSince())) return undefined;
       const summary = recomputed?.summary ?? EMPTY_SUMMARY;
       const differences = differencesOf(stored?.summary ?? EMPTY_SUMMARY, summary);
@@ -115,7 +115,7 @@ async function daysOf(
   return rows.map(({ day }) => day);
 }
 
-/** What rows and results are selected by. */
+/** Selects rows and results. */
 interface Span extends TimeSpan, Partial<Pick<StatPlace, "location_id" | "result">> {
   readonly call_id: string;
 }

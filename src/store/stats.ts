@@ -22,8 +22,8 @@ export type StatStore = ReturnType<typeof createStatStore>;
 export const createStatStore = (database: Database) => ({
   period: (query: StatQuery, time: number) => readPeriod(database, query, time),
   /**
-   * Periods with calls of these codes: forwards from the one that starts at `from`, oldest first,
-   * or backwards from it, newest first; both inclusive.
+   * Periods that have results with these codes: forwards from the one that starts at `from`, oldest
+   * first, or backwards from it, newest first; both inclusive.
    */
   async periods(
     query: StatQuery,
@@ -48,11 +48,11 @@ export const createStatStore = (database: Database) => ({
   /** The periods that start at these times, with or without calls. */
   periodsAt: (query: StatQuery, times: readonly number[]): Promise<PeriodRow[]> =>
     readPeriods(database, query, times),
-  /** Those of the periods that start at these times together, by location. */
+  /** The summaries of all periods that start at these times, merged by location. */
   byLocation: (query: StatQuery, times: readonly number[]) => readLocations(database, query, times),
   /**
-   * Single results with these codes from `from` (inclusive) on; `afterId` excludes those at `from`
-   * up to that id.
+   * Single results with these codes from `from` (inclusive) on; `afterId` excludes results at
+   * `from` up to that id.
    */
   async raw(
     query: Omit<StatQuery, "kind">,
@@ -92,7 +92,7 @@ export function rawQuery(
   limit: number,
 ) {
   const { strictly, order } = ORDERS[direction];
-  // One bound on each side: SQLite would seek by the first, and read up to the other.
+  // A single bound on each side: of two, SQLite would seek by the first, and read up to the other.
   const isForwards = direction === "forwards";
   return resultRows(database, query)
     .select(["results.id", "time", "total", "http_code", "response_size as content_length"])
@@ -108,8 +108,8 @@ export function rawQuery(
 }
 
 /**
- * Where to look for `limit` results: the hours whose statistics count one, so that a rare code or
- * location needs no index of its own, which every result would have to pay for.
+ * Returns where to look for `limit` results: the hours whose statistics count any. A rare code or
+ * location thus needs no index of its own, which would slow every insert.
  */
 async function rangesWith(
   database: Database,
@@ -129,7 +129,7 @@ async function rangesWith(
     .where("period", beyond, periodStart("HOUR", from))
     .where("period", ">=", await expiredBefore(database))
     .orderBy("period", order)
-    .limit(limit + 1) // of the first, all results may be beyond `from`
+    .limit(limit + 1) // all results of the first hour may be on the other side of `from`
     .execute();
   const ranges: TimeRange[] = [];
   for (const { period: start } of hours) {
@@ -149,7 +149,7 @@ const ORDERS = {
 
 const MOST_PARTS = { HOUR: 1, DAY: 1, WEEK: 7, MONTH: 1, YEAR: 12 } as const;
 
-/** Of the parts that make up periods of this kind. */
+/** Selects statistics of the parts that make up periods of this kind. */
 function statRows(database: Database, { call_id, kind, location_id }: StatQuery) {
   const query = database.kysely
     .selectFrom("stats")
@@ -172,7 +172,7 @@ function resultRows(database: Database, { call_id, location_id }: Omit<StatQuery
     : query.where("location", "=", numberOf(database, location_id));
 }
 
-/** In one statement, which blocks the process where the database is embedded. */
+/** Parts that one statement reads: it blocks the process if the database is embedded. */
 const PARTS_AT_ONCE = 12;
 
 async function readPeriods(
@@ -218,7 +218,7 @@ async function readLocations(
 
 type StatRow = SummaryRow & { readonly period: number; readonly code: string };
 
-/** Of the parts that start at these times, and no others: between them may lie years. */
+/** Selects only the parts that start at these times: years may lie between them. */
 const rowsAt = (database: Database, query: StatQuery, parts: readonly number[]) =>
   statRows(database, query)
     .select(["period", "codes.name as code", ...SUMMARY_COLUMNS])

@@ -1,5 +1,5 @@
-// The store, by its parts. Each part is made where its promises stand, and what goes in and comes
-// out is in records.ts.
+// The store, composed of its parts. The file of each part states what the part promises; the
+// records that go in and come out are in records.ts.
 import { createAgentStore } from "./agents.ts";
 import type { AgentStore } from "./agents.ts";
 import { createApiKeyStore } from "./api-keys.ts";
@@ -74,8 +74,8 @@ export interface Store {
   readonly masterKeys: MasterKeyStore;
 
   /**
-   * All or nothing. The store handed to `work` belongs to the transaction; the outer one must not
-   * be used inside.
+   * Commits everything or nothing. The store handed to `work` belongs to the transaction; the outer
+   * one must not be used inside.
    */
   transaction<T>(work: (store: Store) => Promise<T>): Promise<T>;
   /** The database server's clock; the system's without a server. */
@@ -97,7 +97,7 @@ export const createStore = (database: Database, sealing: Sealing): Store =>
 
 type Parts = Omit<Store, "transaction" | "now" | "ping" | "close">;
 
-/** A part is made when it is used, unless it is small: most transactions use one or two. */
+/** Creates a part when it is used, unless it is small: most transactions use one or two. */
 const createParts = (database: Database, sealing: Sealing): Parts => ({
   get documents() {
     return createDocumentStore(database, sealing);

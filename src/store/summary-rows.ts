@@ -1,4 +1,4 @@
-// Rows of statistics as summaries.
+// Reads rows of statistics as summaries.
 import type { RawBuilder, Selectable } from "kysely";
 import { sql } from "kysely";
 import { mergeMoments, NO_MOMENTS, NO_PHASES, PHASES } from "../model/summary.ts";
@@ -9,7 +9,7 @@ import type { Schema } from "./schema.ts";
 const MOMENTS = ["count", "min", "max", "mean", "m2", "m3"] as const;
 const PHASE_COLUMNS = PHASES.map((phase) => [phase, `${phase}_count`, `${phase}_sum`] as const);
 
-/** The columns of `stats` that hold a summary; the counters of its buckets are beside. */
+/** The columns of `stats` that hold a summary; `stat_buckets` has the counters of its buckets. */
 export const SUMMARY_COLUMNS = [
   ...MOMENTS,
   ...PHASE_COLUMNS.flatMap(([, count, sum]) => [count, sum]),
@@ -20,12 +20,12 @@ export type SummaryRow = Pick<Selectable<Schema["stats"]>, (typeof SUMMARY_COLUM
   readonly buckets: string | null;
 };
 
-/** Above every bucket: a bucket and its count become one number, below 2^53. */
+/** Above every bucket, so that a bucket and its count fit in one number below 2^53. */
 const COUNT_UNIT = 2 ** 22;
 
 /**
- * For a query of `stats`: the counters of a row as one text, since a year of a call has tens of
- * thousands of them, and each row that crosses to JavaScript costs more than the counter itself.
+ * For a query of `stats`: selects the counters of a row as one text. A year of a call has tens of
+ * thousands, and passing a row to JavaScript costs more than the counter in it.
  */
 export function bucketsOfRow({ rowLocks }: Database): RawBuilder<string | null> {
   const counter = sql`count * ${sql.lit(COUNT_UNIT)} + bucket`;

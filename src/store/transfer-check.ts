@@ -1,12 +1,12 @@
-// Whether two databases hold the same: by the rows of each table, and by the sums of its columns.
+// Checks that two databases hold the same data, by the row count and column sums of each table.
 import type { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import type { Database } from "./database.ts";
 import type { Column, Table } from "./transfer-tables.ts";
 
-/** Remainders add up to exact numbers, however many rows there are. */
+/** Sums of remainders are exact, however many rows there are. */
 const PRIME = 1_000_003;
-/** Sums of fractions depend on the order of the rows. */
+/** Relative: sums of fractions depend on the order of the rows. */
 const PRECISION = 1e-9;
 
 type Sums = Readonly<Record<string, number | null>>;
@@ -31,7 +31,7 @@ export async function checkTable(
   return wanted["rows"] ?? 0;
 }
 
-/** Of each column how many values it has, and a sum. */
+/** For each column, how many values it has, and a sum. */
 const sumsOf = (columns: readonly Column[], valueOf: (column: Column) => string): string =>
   ["count(*) as rows"]
     .concat(

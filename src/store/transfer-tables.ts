@@ -1,28 +1,28 @@
-// What goes from a file database to PostgreSQL: the tables, and their columns as both have them.
+// The tables that are transferred from a file database to PostgreSQL, and their columns in both.
 import { sql } from "kysely";
 import type { BulkInsert } from "./bulk.ts";
 import type { Database } from "./database.ts";
 import type { Schema } from "./schema.ts";
 
-/** Who listens to what is recorded begins anew. */
+/** Listeners to `recorded` start over; `result_spans` is computed from the results. */
 export type Table = Exclude<keyof Schema, "result_spans" | "recorded">;
 export type ColumnType = BulkInsert["columns"][string];
 
 export interface Column {
   readonly name: string;
   readonly type: ColumnType;
-  /** Its values are given by the database where none are. */
+  /** The database generates a value if none is given. */
   readonly numbered: boolean;
-  /** Of the file, in its SQL. */
+  /** The value to transfer, as an expression in the file's SQL. */
   readonly source: string;
 }
 
-/** Values that differ, in the SQL of both databases. */
+/** Values that replace the file's, by column, in SQL that both databases understand. */
 type Changes = Readonly<Record<string, string>>;
 
 /**
- * In this order. A process that held a lease is gone, but how far it came counts. What was
- * published in memory has not been.
+ * The tables, in the order of the transfer. A process that held a lease is gone, but its cursor
+ * counts. Runs that were published on the bus in memory count as unpublished.
  */
 const CHANGES: Readonly<Record<Table, Changes>> = {
   master_keys: {},
@@ -53,7 +53,7 @@ const CHANGES: Readonly<Record<Table, Changes>> = {
 
 export const TABLES = Object.keys(CHANGES) as readonly Table[];
 
-/** Of a table of PostgreSQL, with the schema of this version. */
+/** Returns the columns of a table in PostgreSQL, which has the schema of this version. */
 export async function columnsOf({ kysely }: Database, table: Table): Promise<Column[]> {
   const { rows } = await sql<Pick<Column, "name" | "type" | "numbered">>`
     select attname as name, format_type(atttypid, null) as type, attidentity <> '' as numbered
@@ -66,7 +66,7 @@ export async function columnsOf({ kysely }: Database, table: Table): Promise<Col
   }));
 }
 
-/** The tables that have rows, of a database with or without the schema. */
+/** Returns the tables that have rows. The database may lack the schema. */
 export async function tablesWithRows({ kysely }: Database): Promise<Table[]> {
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_class

@@ -1,5 +1,5 @@
-// Moves everything from a file database into an empty one of PostgreSQL: in one transaction, so
-// that it is there as a whole or not at all.
+// Copies everything from a file database into an empty PostgreSQL database: in one transaction, so
+// entirely or not at all.
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { isUnavailable } from "../model/errors.ts";
@@ -20,27 +20,27 @@ import { columnsOf, TABLES, tablesWithRows } from "./transfer-tables.ts";
 import type { Column, Table } from "./transfer-tables.ts";
 
 export interface TransferOptions {
-  /** No process serves it. Its schema is migrated. */
+  /** No process may be serving it. Its schema is migrated. */
   readonly file: string;
   readonly server: Pick<PostgresOptions, "url" | "ca">;
-  /** What names the server. */
+  /** The setting or option that names the server, for messages. */
   readonly setting: string;
   readonly clock: Clock;
-  /** Called once, with the rows that are to be transferred. */
+  /** Called once, with the number of rows to transfer. */
   readonly onStart: (rows: number) => void;
-  /** Called with the rows of each batch. Ends the transfer by throwing. */
+  /** Called with the number of rows in each batch. Throws to end the transfer. */
   readonly onRows: (rows: number) => void;
-  /** Called when all are there. */
+  /** Called when all rows are copied. */
   readonly onChecking: () => void;
 }
 
 /** Rows by table. */
 export type Transferred = Readonly<Record<Table, number>>;
 
-/** A batch is as large as the first of the two. */
+/** A batch ends at the limit that it reaches first. */
 const [BATCH_ROWS, BATCH_BYTES] = [2000, 4_000_000];
 
-/** Rejects with one line for the operator, and the server's database as empty as it was. */
+/** Rejects with one line for the operator, leaving the server's database as empty as it was. */
 export async function transfer(options: TransferOptions): Promise<Transferred> {
   const { file, server, setting, clock } = options;
   const target = openPostgres({ ...server, maxConnections: 2, timeoutMs: 0 });
@@ -51,7 +51,8 @@ export async function transfer(options: TransferOptions): Promise<Transferred> {
     using source = openSource(file);
     const transferred = await target.kysely.transaction().execute(async (kysely) => {
       const transaction = { ...target, kysely };
-      // A process that starts on the database waits here; another transfer finds it filled.
+      // A process that starts on the database waits for this lock; a second transfer does too, and
+      // then finds the database filled.
       await sql`lock table master_keys in exclusive mode`.execute(kysely);
       await refuseFilled(transaction, server.url);
       return copyAll(source, transaction, options);
@@ -82,7 +83,7 @@ async function migrateFile(path: string, clock: Clock): Promise<void> {
   }
 }
 
-/** Reads as of one instant. */
+/** Opens the file to be read as of one instant. */
 function openSource(file: string): DatabaseSync {
   const source = new DatabaseSync(file, { readOnly: true });
   source.exec("pragma busy_timeout = 5000; begin");
@@ -120,7 +121,7 @@ function countOf(source: DatabaseSync, table: Table): number {
   return rows;
 }
 
-/** The first id that is not below a text. */
+/** Returns the first id at or after `from`. */
 function nextId(
   source: DatabaseSync,
   table: DividedTable,
@@ -175,7 +176,7 @@ const NUMBER_BYTES = 8;
 const sizeOf = (value: BulkValue): number =>
   typeof value === "string" || value instanceof Uint8Array ? value.length : NUMBER_BYTES;
 
-/** The next row gets the number after the last. */
+/** Sets the sequence so that the next row gets the number after the last. */
 async function startAfter({ kysely }: Database, table: Table, column: string): Promise<void> {
   await sql`
     select setval(pg_get_serial_sequence(${table}, ${column}),

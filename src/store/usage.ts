@@ -1,5 +1,5 @@
-// How many objects each owner has, and how large they are: counted in the transaction of each
-// change, since counting them at each creation would read them all.
+// Counts how many objects each owner has, and how large they are, in the transaction of each
+// change: counting them at each creation would read them all.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 import type { Actor, Ownership } from "../model/access.ts";
@@ -10,21 +10,21 @@ import { prepared } from "./prepared.ts";
 import type { Schema } from "./schema.ts";
 
 export interface Usage {
-  /** Of one kind. */
+  /** The number of objects of one kind. */
   readonly objects: number;
-  /** Of the definitions of all kinds, as they are stored. */
+  /** The size of the owner's objects of all kinds, as they are stored. */
   readonly bytes: number;
 }
 
 export type UsageStore = ReturnType<typeof createUsageStore>;
 
 export const createUsageStore = ({ kysely, rowLocks }: Database) => ({
-  /** Within a transaction: others that lock the owner wait for its end before they count. */
+  /** Until the transaction ends, others that lock the owner wait before they count. */
   async lock({ owner, org }: Actor): Promise<void> {
     if (rowLocks)
       await addOne(kysely, { owner, owner_org: keyOf(org), kind: "", bytes: 0, objects: 0 });
   },
-  /** Within a transaction: with its own changes, without uncommitted ones of others. */
+  /** Within a transaction, includes its own changes, but not the uncommitted ones of others. */
   async of({ owner, org }: Actor, kind: ResourceKind): Promise<Usage> {
     const { rows } = await usageOf(kysely, { owner, owner_org: keyOf(org) });
     return {
@@ -55,7 +55,7 @@ interface Counted extends Ownership {
   readonly kind: string;
 }
 
-/** Other changes of the owner's objects of the kind wait for the end of the transaction. */
+/** Other changes to the owner's objects of this kind wait until the transaction ends. */
 export async function countInserted(
   kysely: Kysely<Schema>,
   { owner, owner_org, kind }: Counted,
@@ -78,8 +78,8 @@ const addOne = prepared(["owner", "owner_org", "kind", "objects", "bytes"], (kys
 );
 
 /**
- * Call it before the document is replaced or removed; `document`: the new one, if there is one.
- * Locks the document, so that it is removed, or has grown, once.
+ * Call it before the document is replaced or removed; `document` is the new one, if there is one.
+ * Locks the stored document, so that each removal or change of size is counted once.
  */
 export async function countReplaced(
   { kysely, rowLocks }: Database,

@@ -1,11 +1,12 @@
-// Converts results: a JSON document and some columns each, the body of the response beside it.
+// Converts results, which were a JSON document and some columns each, with the response's body
+// beside them.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 import { parseInstant } from "../../model/instant.ts";
 import { pack } from "../details.ts";
 import { toText } from "../result-row.ts";
 
-/** Within the number of parameters of a statement. */
+/** Keeps a statement within its number of parameters. */
 const PAGE = 500;
 
 interface OldRow {
@@ -60,7 +61,7 @@ async function copyPage(db: Kysely<NewTables>, rows: readonly OldRow[]): Promise
   await db.insertInto("result_details").values(details).execute();
 }
 
-/** The number of each name; also for the statistics. */
+/** Returns the number of each name; the statistics use it too. */
 export async function numberNames(
   db: Kysely<Pick<NewTables, "names">>,
   names: readonly unknown[],

@@ -1,11 +1,11 @@
-// Converts statistics: histograms in base64 to counters, phases in JSON to columns.
+// Converts statistics: histograms from base64 to counters, phases from JSON to columns.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 import hdr from "hdr-histogram-js";
 import type { JsHistogram } from "hdr-histogram-js";
 import { numberNames } from "./0007-results.ts";
 
-/** Within the number of parameters of a statement. */
+/** Keeps a statement within its number of parameters. */
 const PAGE = 500;
 
 interface OldRow {
@@ -36,7 +36,7 @@ interface BucketRow {
   readonly count: number;
 }
 
-/** Weeks and years are merged from their days and months. Returns the last id. */
+/** Omits weeks and years, which are now merged from days and months. Returns the last id. */
 export async function copyStats(db: Kysely<unknown>): Promise<number> {
   for (let [lastId, after] = [0, ["", "", 0, "", ""] as readonly unknown[]]; ;) {
     const { rows } = await sql<OldRow>`
@@ -83,7 +83,7 @@ async function copyPage(
   }
 }
 
-/** Sums in whole microseconds, of milliseconds. */
+/** Converts sums from milliseconds to whole microseconds. */
 function phaseColumns(phases: string): Record<string, number> {
   const sums = JSON.parse(phases) as Record<string, { count: number; sum: number }>;
   return Object.fromEntries(
@@ -94,7 +94,7 @@ function phaseColumns(phases: string): Record<string, number> {
   );
 }
 
-/** By the lowest latency of each bucket. */
+/** Identifies each bucket by its lowest latency. */
 function bucketsOf(text: string, stat_id: number): BucketRow[] {
   if (text === "") return [];
   const histogram = hdr.decodeFromCompressedBase64(text, 64, false) as JsHistogram;

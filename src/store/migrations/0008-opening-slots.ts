@@ -1,5 +1,5 @@
-// How far each slot is open, which schedules are new, unpublished runs in the order of their pages,
-// and the runs of a workflow's deployment in the order in which they started.
+// Adds how far each slot is open and which schedules are new. Indexes unpublished runs in the order
+// of their pages, and the runs of a workflow's deployment in the order in which they started.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 

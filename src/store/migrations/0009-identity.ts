@@ -1,5 +1,5 @@
-// An owner is the pair of organization and name: whose schedules, runs and audit entries these are,
-// and indexes for the lists of one owner and for the active keys of many.
+// Makes the pair of organization and name the owner of schedules, runs and audit entries. Adds
+// indexes for the lists of one owner and for the active keys of many.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
@@ -7,7 +7,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await indexDocuments(db);
   for (const table of ["schedules", "pending_runs"])
     await db.schema.alterTable(table).addColumn("owner_org", "text").execute();
-  // A run by hand, or of a deleted deployment: only owner and organization could order it.
+  // For manual runs, and those of deleted deployments: only the target's owner or organization
+  // could order them.
   await sql`update pending_runs set owner_org = (
     select owner_org from documents where id = pending_runs.target_id
   )`.execute(db);
@@ -17,7 +18,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await extendAudit(db);
 }
 
-/** Two for each list, since neither database orders by an index in which a column is null. */
+/** Two indexes for each list: neither database can sort by one in which a column is null. */
 async function indexDocuments(db: Kysely<unknown>): Promise<void> {
   await sql`drop index documents_owner`.execute(db);
   await sql`drop index documents_domain`.execute(db);
@@ -44,7 +45,7 @@ async function extendAudit(db: Kysely<unknown>): Promise<void> {
   for (const column of ["org", "object_owner", "object_org"])
     await db.schema.alterTable("audit").addColumn(column, "text").execute();
   await sql`update audit set org = (select org from api_keys where id = actor)`.execute(db);
-  // Issued on the command line.
+  // For keys issued on the command line.
   await sql`update audit set org = (select org from api_keys where id = object_id)
     where kind = 'api_key' and owner is not null
       and not exists (select 1 from api_keys where id = actor)`.execute(db);

@@ -1,5 +1,5 @@
-// The endpoint that each token was made for: that of its setting now. And an index of the audit
-// trail for those whose objects others changed.
+// Stores the endpoint that each token was made for, taken from its present setting. Indexes the
+// audit trail by the owners whose objects others changed.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 

@@ -1,4 +1,5 @@
-// What owners have, their manual runs that have not ended, and when a token's endpoint was asked.
+// Adds what each owner has, an index of pending manual runs, and when a token's endpoint was last
+// asked.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 

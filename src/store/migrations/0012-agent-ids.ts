@@ -1,5 +1,5 @@
-// Forgets the agents seen so far, whose ids have the names of their machines. Those that run are
-// seen again with their next heartbeat.
+// Forgets the agents seen so far, whose ids contain the names of their machines. Running agents
+// reappear with their next heartbeat.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 

@@ -1,5 +1,5 @@
-// Insights reports, and those that are to be computed. On SQLite, the index of a call's results by
-// time covers what a score asks for, so that it reads no rows.
+// Adds insights reports, and marks for those to be computed. On SQLite, the index of a call's
+// results by time covers what a score needs, so that it reads no rows.
 import { SqliteAdapter, sql } from "kysely";
 import type { Kysely } from "kysely";
 

@@ -1,5 +1,6 @@
-// On PostgreSQL, results and their details in a table for each day of their ids: the rows so far
-// are the first, as they are. And how far a call's start may be from the time in its result's id.
+// On PostgreSQL, splits results and their details into a table for each day, by the time in their
+// ids; the existing rows are the first table, unchanged. Also stores how far a call's start may be
+// from the time in its result's id.
 import { SqliteAdapter, sql } from "kysely";
 import type { Kysely } from "kysely";
 
@@ -20,7 +21,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     await sql.raw(statement.replace("$first", `'${first}'`)).execute(db);
 }
 
-/** Compared byte by byte, whatever the language of the database. */
+/** Makes ids compare byte by byte, whatever the locale of the database. */
 const inBytes = (table: string, id: string): string =>
   `alter table ${table} alter column ${id} type text collate "C"`;
 
@@ -38,8 +39,8 @@ function divide(table: "results" | "result_details", id: string): string[] {
 }
 
 /**
- * In the table of a day, the index of lists has a call's results of that day together. So it also
- * covers what a score asks for, and that by time stays small.
+ * In the table of a day, the list index holds a call's results of that day together. So it also
+ * covers what a score needs, and the index by time stays small.
  */
 const INDEXES = {
   results_list: "(call, location, result, id) include (time, total, uncertainty)",
@@ -53,7 +54,7 @@ async function createSpans(db: Kysely<unknown>): Promise<void> {
     from results`.execute(db);
 }
 
-/** No row has an id of that day or later. */
+/** Returns the start of the first day that is in the future and after those of all ids. */
 async function firstFreeDay(db: Kysely<unknown>): Promise<number> {
   const { rows } = await sql<{ newest: string }>`
     select greatest(
@@ -73,7 +74,7 @@ function encodeTime(ms: number): string {
   return digits.map((digit) => ALPHABET.charAt(Number.parseInt(digit, 32))).join("");
 }
 
-/** The milliseconds that an id begins with. */
+/** SQL for the milliseconds that an id begins with. */
 function idTime(id: string) {
   const digits = Array.from({ length: DIGITS }, (_, at) => {
     const digit = `strpos('${ALPHABET}', substr(${id}, ${at + 1}, 1)) - 1`;

@@ -1,5 +1,5 @@
-// What agents say of themselves, and the order to drain. Agents are known by location and id, so
-// that no location's agent takes the place of another's.
+// Adds what agents report about themselves, and the order to drain. Identifies agents by location
+// and id, so that no location's agent takes the place of another's.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 

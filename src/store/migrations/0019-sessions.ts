@@ -1,4 +1,4 @@
-// The sessions of the web pages, and the codes that sign in once. Both are kept as hashes.
+// Adds the sessions of the web pages, and the single-use sign-in codes. Both are stored as hashes.
 import type { Kysely } from "kysely";
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,4 +1,4 @@
-// What was recorded lately, for those who listen.
+// Adds what was recorded recently, for the listeners to live events.
 import { SqliteAdapter, sql } from "kysely";
 import type { Kysely } from "kysely";
 
