@@ -1,4 +1,5 @@
-// The hub's side of heartbeats: answers with its time and its orders, and lists the agents.
+// The hub's side of heartbeats: answers each one with its time and its orders, and records the
+// agent.
 import type { HeartbeatHandler } from "../bus/bus.ts";
 import { MAX_AGENTS_PER_LOCATION, OLDEST_PROTOCOL, refusalOf } from "../model/agent.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -9,9 +10,9 @@ export interface AgentListOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The hub's. */
+  /** The hub's own version. */
   readonly version: string;
-  /** Of the agents whose results it takes; default `OLDEST_PROTOCOL`. */
+  /** The oldest protocol of agents whose results the hub takes; default `OLDEST_PROTOCOL`. */
   readonly oldestProtocol?: number;
 }
 
@@ -47,7 +48,7 @@ export function createHeartbeatHandler(options: AgentListOptions): HeartbeatHand
   };
 }
 
-/** Whether the interval has passed since it last said so. */
+/** Returns a check that is true at most once in each interval. */
 function createInterval(clock: Clock, ms: number): () => boolean {
   let last = -Infinity;
   return () => {

@@ -1,5 +1,5 @@
-// The aggregator role: records results in the ledger and its statistics, and the heartbeats of
-// agents.
+// The aggregator role: records results in the ledger and the statistics, and records agents'
+// heartbeats.
 import type { Bus, Consumer } from "../bus/bus.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import { createHeartbeatHandler } from "./agents.ts";

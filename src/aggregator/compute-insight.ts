@@ -1,4 +1,4 @@
-// Computes one marked insights report from what the store holds of its period, and settles it.
+// Computes one marked insights report from the data stored for its period, and settles it.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Ownership } from "../model/access.ts";
 import type {
@@ -16,12 +16,13 @@ import type { MeasuredLocation, Score } from "../model/score.ts";
 import type { Store } from "../store/store.ts";
 
 /**
- * What became of a report. Where single results have been removed, what is stored can no longer be
- * computed, and is kept. `superseded`: the mark has changed or gone meanwhile.
+ * The outcome of settling a report. Once its call or single results have been removed, it can no
+ * longer be computed, and the stored report is kept. `superseded`: the mark has changed or gone
+ * meanwhile.
  */
 export type Settled = "stored" | "call deleted" | "results removed" | "nothing ran" | "superseded";
 
-/** Rejects with the reason of the signal, if it aborts meanwhile. */
+/** Rejects with the signal's reason if it aborts meanwhile. */
 export async function settleInsight(
   store: Store,
   stale: StaleInsight,
@@ -34,12 +35,12 @@ export async function settleInsight(
   return isReport ? "stored" : computed;
 }
 
-/** Without a report: why. */
+/** The report, or why there is none. */
 export type Computed = NewInsight | "call deleted" | "nothing ran" | "results removed";
 
 const MOST_OUTLIERS = 20;
 
-/** Rejects with the reason of the signal, if it aborts meanwhile. */
+/** Rejects with the signal's reason if it aborts meanwhile. */
 export async function computeInsight(
   store: Store,
   { call_id, kind, start }: InsightKey,
@@ -47,13 +48,13 @@ export async function computeInsight(
 ): Promise<Computed> {
   const call = await store.documents.get("call", call_id);
   if (!call) return "call deleted";
-  // Before the results: those that arrive meanwhile must not seem to be missing.
+  // Read before the results, so that results that arrive meanwhile do not seem to be missing.
   const summaries = await store.stats.period({ call_id, kind, location_id: null }, start);
   const results = [...summaries.values()].reduce((sum, { count }) => sum + count, 0);
   if (results === 0) return "nothing ran";
   const range = { call_id, from: start, to: periodEnd(kind, start) };
   const { atOnce } = store.insights;
-  // There are at most as many statistics.
+  // A period has at most as many statistics as results.
   const days = results > atOnce.searched ? daysOf(call_id, kind, start) : [range];
   const hours = await readPieces(days, store.insights.hours, signal);
   const read = await readLatencies(store, piecesOf(range, hours, atOnce.counted), signal);
@@ -73,7 +74,10 @@ interface Range {
 const daysOf = (call_id: string, kind: InsightKind, start: number): Range[] =>
   partsOf(kind, start).map((from) => ({ call_id, from, to: periodEnd("DAY", from) }));
 
-/** Cut between hours, with at most so many results each, unless an hour has more. */
+/**
+ * Cuts the range between hours into pieces of at most `most` results. An hour with more is a piece
+ * of its own.
+ */
 function piecesOf(range: Range, hours: readonly HourResults[], most: number): Range[] {
   const pieces: Range[] = [];
   let [from, held] = [range.from, 0];
@@ -108,7 +112,7 @@ async function readLatencies(
   return { locations, score: scoreOfMeasured(made, measured) };
 }
 
-/** The slowest first. */
+/** Returns the slowest first. */
 async function readOutliers(
   store: Store,
   pieces: readonly Range[],
@@ -136,7 +140,7 @@ async function readPieces<T>(
   return found;
 }
 
-/** Lets others use the thread. Rejects with the reason of the signal once that has aborted. */
+/** Yields the thread to other work. Rejects with the signal's reason once it has aborted. */
 export async function breathe(signal: AbortSignal | undefined): Promise<void> {
   await nextTurn();
   signal?.throwIfAborted();

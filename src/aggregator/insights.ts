@@ -1,5 +1,5 @@
-// Computes the insights reports of weeks and months that have closed, and of those that results
-// changed later. One process works at a time, and goes on where another one stopped.
+// Computes the insights reports of weeks and months that have closed, and recomputes those whose
+// results changed later. One process works at a time, and continues where the previous one stopped.
 import { isUnavailable } from "../model/errors.ts";
 import { closedBetween, INSIGHT_DELAY_MS, INSIGHTS_LEASE, insightId } from "../model/insight.ts";
 import type { InsightPeriod, StaleInsight } from "../model/insight.ts";
@@ -22,12 +22,12 @@ export interface InsightsOptions {
   readonly metrics: InsightMetrics;
 }
 
-/** Between the steps of which the lease is renewed. */
+/** The lease is renewed between steps. */
 const LEASE_TTL_MS = 120_000;
 const REPORTS_A_STEP = 20;
 const CALLS_A_STEP = 500;
 
-/** Until the next attempt at a report that could not be computed. */
+/** How long to wait before retrying a report that could not be computed. */
 const RETRY_MS = 3_600_000;
 
 export function createInsightsService(options: InsightsOptions): Service {
@@ -52,7 +52,7 @@ type Renew = () => Promise<{ readonly lease: Lease; readonly now: number } | und
 
 export function createInsights(options: InsightsOptions) {
   const { store, holder, clock, log, metrics } = options;
-  /** When to retry, on the monotonic clock, by the ids of reports. */
+  /** Report ids, with the time of their next retry on the monotonic clock. */
   const failed = new Map<string, number>();
   let held: Lease | undefined;
 
@@ -75,7 +75,7 @@ export function createInsights(options: InsightsOptions) {
       return settled;
     } catch (err) {
       if (signal?.aborted) throw err;
-      // A statement of one report may fail while the database serves all the others.
+      // One report's query may fail while the database serves all the others.
       if (isUnavailable(err)) await store.ping();
       failed.set(id, clock.monotonic() + RETRY_MS);
       log.error({ err, insight_id: id }, "insight could not be computed; retrying in an hour");
@@ -84,12 +84,12 @@ export function createInsights(options: InsightsOptions) {
   };
 
   return {
-    /** Does what is due. Does nothing while another process holds the lease. */
+    /** Does what is due, or nothing while another process holds the lease. */
     async run(signal?: AbortSignal): Promise<void> {
       const started = clock.monotonic();
       if (!(await markClosed(store, acquire, signal))) return;
       const counts = await settleMarked(store, acquire, signal, settle);
-      // What was due has been retried, or has lost its mark.
+      // Every report due for a retry has been retried, or has lost its mark.
       for (const [id, retry] of failed) if (retry <= started) failed.delete(id);
       metrics.failing.set(failed.size);
       for (const [outcome, count] of Object.entries(counts))
@@ -98,7 +98,7 @@ export function createInsights(options: InsightsOptions) {
       const duration_ms = Math.round(clock.monotonic() - started);
       log.info({ ...counts, duration_ms }, "insights computed");
     },
-    /** Leaves the lease to the next process. */
+    /** Releases the lease for the next process. */
     async resign(): Promise<void> {
       if (held) await store.leases.release(held);
       held = undefined;
@@ -107,9 +107,9 @@ export function createInsights(options: InsightsOptions) {
 }
 
 /**
- * Marks the reports of every period that has closed since the lease's cursor, and moves that from
- * one closing to the next. What is marked before the cursor moves may be marked again. False where
- * the lease is another's.
+ * Marks the reports of every period that has closed since the lease's cursor, moving the cursor
+ * from one closing time to the next. If the cursor does not move, the same reports are marked
+ * again. Returns false if another process holds the lease.
  */
 async function markClosed(
   store: Store,
@@ -169,7 +169,7 @@ async function settleMarked(
   }
 }
 
-/** So many at once. Rejects with the first failure, once nothing is under way any more. */
+/** Works on `atOnce` items at a time. On a failure, rejects once no work is under way any more. */
 async function forEach<T>(
   items: readonly T[],
   atOnce: number,

@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 export interface RebuildOptions {
   readonly store: Store;
   readonly clock: Clock;
-  /** Only periods that lie within are looked at. */
+  /** Only periods that lie within it are checked. */
   readonly span: TimeSpan;
   readonly callIds: readonly string[];
   readonly onRepaired: (place: StatPlace, differences: Differences) => void;
@@ -22,13 +22,13 @@ export interface Rebuilt {
   readonly differed: number;
 }
 
-/** How many days of calls have statistics to look at; of all calls by default. */
+/** Counts the days of calls that have statistics to check, of all calls by default. */
 export async function daysToCheck(store: Store, span: TimeSpan, callId?: string): Promise<number> {
   const { from } = await completeWithin(store, span);
   return store.statChecks.countDays({ ...span, from: periodStart("DAY", from) }, callId);
 }
 
-/** Statistics from before the time up to which results may have been removed stay as they are. */
+/** Starts the span where all results are still stored: earlier statistics stay as they are. */
 const completeWithin = async ({ retention }: Store, { from, to }: TimeSpan): Promise<TimeSpan> => ({
   from: Math.max(from, await retention.completeSince()),
   to,
@@ -57,8 +57,8 @@ export async function rebuildStats(options: RebuildOptions): Promise<Rebuilt> {
 }
 
 /**
- * How many times as long as a repair the pause after it takes: a repair locks all of an embedded
- * database, and the service looks less and less often whether the lock is free.
+ * The pause after a repair, as a multiple of its duration: a repair locks all of an embedded
+ * database, and the service checks less and less often whether the lock is free.
  */
 const PAUSES = 3;
 
@@ -68,7 +68,7 @@ async function repair(
   { differing }: CheckedStats,
 ): Promise<number> {
   const periods = new Set<string>();
-  // A period is computed from the shorter ones.
+  // Shorter periods come first, because longer ones are computed from them.
   for (const kind of KEPT_KINDS)
     for (const place of differing.filter((each) => each.kind === kind)) {
       const began = clock.monotonic();

@@ -27,7 +27,7 @@ export async function recordResults(
   }
 }
 
-/** Rejects whatever the reason, with none of the batch recorded. */
+/** Rejects on any error, with nothing recorded. */
 export async function recordBatch(
   { store, clock, log, metrics }: RecordResultsOptions,
   reports: readonly RunReport[],

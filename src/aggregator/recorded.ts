@@ -1,10 +1,10 @@
-// Removes what listeners have had time to hear of.
+// Prunes the notices of recorded results that listeners have had time to read.
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Store } from "../store/store.ts";
 
-/** A listener that was away for longer begins anew. */
+/** A listener that was away for longer starts over. */
 const KEPT_FOR_MS = 600_000;
 const EVERY_MINUTE = "* * * * *";
 

@@ -1,5 +1,5 @@
-// Removes what has expired: hourly, by one process at a time, in small batches with a pause after
-// each, so that results and the beat never wait for it.
+// Removes expired data: hourly, in one process at a time, in small batches with a pause after each,
+// so that results and the beat never wait for it.
 import { setTimeout as pause } from "node:timers/promises";
 import {
   countedFrom,
@@ -38,26 +38,26 @@ export interface RemovalOptions extends RetentionOptions {
   readonly dryRun?: boolean;
   /** Called after each batch with the rows that it removed, or counted. */
   readonly onBatch?: (rows: number) => void;
-  /** Called as soon as all of a kind has been removed, or when the removal stops there. */
+  /** Called once all of a kind has been removed, or when the removal stops at that kind. */
   readonly onRemoved: (removed: RemovedKind) => void;
 }
 
 export interface RemovedKind {
   readonly kind: ExpiringKind;
   readonly rows: number;
-  /** The time of the oldest that stays; null where there is none. */
+  /** The time of the oldest row that stays; null if none does. */
   readonly oldestKept: number | null;
 }
 
 const HOURLY = "47 * * * *";
 
-/** Its cursor: the percentiles of earlier periods are gone. */
+/** Its cursor: the percentiles of periods before this time have been removed. */
 const PERCENTILES_LEASE = "retention of percentiles";
 const LEASE_TTL_MS = 60_000;
 const RENEW_AFTER_MS = 10_000;
 const LONGEST_PAUSE_MS = 1000;
 
-/** Hourly, in the process that is first; it logs what was removed. */
+/** Runs hourly, in the first process that comes, and logs what was removed. */
 export function createRetention(
   options: RetentionOptions & { readonly log: Logger; readonly metrics: AggregatorMetrics },
 ): Service {
@@ -89,7 +89,7 @@ export function createRetention(
   };
 }
 
-/** Stopped by the signal, it has removed a part, and the next one goes on from there. */
+/** Stopped by the signal, it has removed a part, and the next removal continues from there. */
 export async function removeExpired(
   options: RemovalOptions,
 ): Promise<"complete" | "stopped" | "held elsewhere"> {
@@ -110,7 +110,10 @@ export async function removeExpired(
 
 type Leases = readonly [all: Lease, percentiles: Lease, counting: Lease];
 
-/** Makes room for the next days' results, and works; undefined while another process does. */
+/**
+ * Makes room for the coming days' results and does the work. Undefined if another process holds the
+ * leases.
+ */
 async function whileHeld<T>(
   options: RetentionOptions,
   work: (leases: Leases) => Promise<T>,
@@ -135,12 +138,17 @@ async function acquireLeases({ store, holder }: RetentionOptions): Promise<Lease
   return counting && [all, percentiles, counting];
 }
 
-/** The settings may have become longer: what is gone stays gone. */
+/**
+ * Never moves the cursor back: settings may now keep data for longer, but what is gone stays gone.
+ */
 async function advance(store: Store, lease: Lease, cursor: number): Promise<void> {
   if (cursor > (lease.cursor ?? 0)) await store.leases.advance(lease, cursor);
 }
 
-/** Whether to go on: no signal, and still the holder of the leases, which it renews. */
+/**
+ * Returns a check whether to go on: the signal has not aborted, and this process still holds the
+ * leases, which the check renews.
+ */
 function createRenewal(options: RemovalOptions): () => Promise<boolean> {
   const { clock, signal } = options;
   let renewed = clock.monotonic();
@@ -200,7 +208,7 @@ async function removeKind(
   return { rows, isComplete: false };
 }
 
-/** At least as long as what was done. */
+/** Pauses for as long as the work took, at most `LONGEST_PAUSE_MS`. */
 const breathe = (ms: number): Promise<void> => pause(Math.min(Math.ceil(ms), LONGEST_PAUSE_MS));
 
 async function writeBack({ store, clock }: RemovalOptions): Promise<void> {
@@ -209,7 +217,7 @@ async function writeBack({ store, clock }: RemovalOptions): Promise<void> {
   await breathe(clock.monotonic() - began);
 }
 
-/** A day that is a table of its own goes in one piece, if nothing in it is kept. */
+/** Drops days that are tables of their own, each in one piece, if nothing in them is kept. */
 async function dropDays(
   { store, dryRun = false, onBatch }: RemovalOptions,
   { kind, kept }: Removal,

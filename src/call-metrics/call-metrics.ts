@@ -1,4 +1,5 @@
-// Metrics of measured calls: counted as results are stored, named in the background, and bounded.
+// Metrics of measured calls: counted as results are stored, named in the background, and bounded in
+// number.
 import type { ReportedResult } from "../model/result.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
@@ -16,7 +17,7 @@ export type CallMetrics = ReturnType<typeof createCallMetrics>;
 const NAME_EVERY_MS = 5000;
 const REVIEW_EVERY_MS = 30_000;
 
-/** `max`: pairs of a call and a location that get series. */
+/** `max`: how many pairs of a call and a location may have series. */
 export function createCallMetrics(registry: Registry, max: number) {
   const listing = createListing(max);
   registerCallMetrics(registry, {
@@ -24,7 +25,7 @@ export function createCallMetrics(registry: Registry, max: number) {
     unlisted: () => listing.unlisted.size(),
   });
   return {
-    /** Results that were stored, each once. Cheap: nothing is looked up here. */
+    /** Counts stored results; pass each of them once. Cheap, because nothing is looked up here. */
     record(results: readonly ReportedResult[]): void {
       for (const result of results) {
         const pair = listing.find(result);

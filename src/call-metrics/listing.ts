@@ -1,4 +1,4 @@
-// Which pairs of a call and a location have series.
+// Decides which pairs of a call and a location have series.
 import type { ReportedResult } from "../model/result.ts";
 import { createMemory } from "./memory.ts";
 import { newPair } from "./pair.ts";
@@ -7,15 +7,15 @@ import type { Pair } from "./pair.ts";
 export type Listing = ReturnType<typeof createListing>;
 
 /**
- * At most `max` pairs, those of the oldest calls first, whose ids are the smallest: a new call
- * takes the place of none, and every process comes to the same choice.
+ * Lists at most `max` pairs. The oldest calls, whose ids are the smallest, come first, so that a
+ * new call displaces none and every process makes the same choice.
  */
 export function createListing(max: number) {
   const pairs = new Map<string, Pair>();
   const unlisted = createMemory();
   /** Calls that opted out. */
   const hidden = createMemory();
-  /** The key of the last that is listed; undefined while there is room. */
+  /** The key of the last listed pair; undefined while there is room. */
   let last: string | undefined;
 
   const add = (key: string, result: ReportedResult): Pair | undefined => {
@@ -32,15 +32,15 @@ export function createListing(max: number) {
   return {
     hidden,
     unlisted,
-    /** Also those that have no labels yet. */
+    /** Includes pairs that have no labels yet. */
     pairs: (): Pair[] => [...pairs.values()],
-    /** Undefined where the pair gets no series. */
+    /** Returns undefined if the pair gets no series. */
     find(result: ReportedResult): Pair | undefined {
       const key = keyOf(result.meta);
       return pairs.get(key) ?? add(key, result);
     },
     remove: (pair: Pair): void => void pairs.delete(keyOf(pair)),
-    /** Removes the pairs beyond the bound, of those that have labels. */
+    /** Removes the pairs with labels that are beyond the bound. */
     bound(): void {
       const keys = [...pairs].filter(([, { labelText }]) => labelText).map(([key]) => key);
       const listed = keys.toSorted();

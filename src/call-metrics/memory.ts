@@ -1,4 +1,4 @@
-// Keys that were seen lately.
+// Remembers keys that were seen lately.
 import { systemClock } from "../runtime/clock.ts";
 
 export const FORGET_AFTER_MS = 3_600_000;
@@ -6,7 +6,7 @@ const MOST_REMEMBERED = 10_000;
 
 export type Memory = ReturnType<typeof createMemory>;
 
-/** Of at most `MOST_REMEMBERED` keys, the oldest of which make room. */
+/** Holds at most `MOST_REMEMBERED` keys; a new one displaces the oldest. */
 export function createMemory() {
   const seen = new Map<string, number>();
   return {

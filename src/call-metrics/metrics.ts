@@ -1,4 +1,4 @@
-// The metrics of measured calls, under the names that dashboards of blackbox_exporter know.
+// The metrics of measured calls, under the names that blackbox_exporter dashboards expect.
 import { parseInstant } from "../model/instant.ts";
 import type { Timing } from "../model/timing.ts";
 import type { Sample } from "../runtime/exposition.ts";
@@ -8,7 +8,7 @@ import { LATENCY_BUCKETS } from "./pair.ts";
 import type { Newest, Pair } from "./pair.ts";
 
 export interface CallSeries {
-  /** Those with labels. */
+  /** The pairs that have labels. */
   pairs(): readonly Pair[];
   /** How many pairs are beyond the bound. */
   unlisted(): number;
@@ -16,7 +16,7 @@ export interface CallSeries {
 
 type GaugeOf = readonly [name: string, help: string, read: (newest: Newest) => number | undefined];
 
-/** Of milliseconds with three decimals. */
+/** Converts milliseconds to seconds, with microsecond precision. */
 const seconds = (ms: number | null): number | undefined =>
   ms === null ? undefined : Math.round(ms * 1000) / 1e6;
 

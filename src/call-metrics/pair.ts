@@ -1,4 +1,4 @@
-// What the metrics say of one call at one location.
+// What the metrics know of one call at one location.
 import { categoryOf } from "../model/result.ts";
 import type { ReportedResult } from "../model/result.ts";
 
@@ -10,7 +10,7 @@ const OUTCOMES = ["pass", "warning", "fail"];
 
 /** The newest result for which the call was made. */
 export interface Newest extends Pick<ReportedResult, "timing" | "certificate"> {
-  /** When the call was made. All times here are as reported, which compare as texts. */
+  /** When the call was made. Times here are strings as reported, which sort by time. */
   readonly time: string;
   readonly passed: boolean;
   readonly http_code: number | null;
@@ -21,17 +21,17 @@ export interface Pair {
   readonly location_id: string;
   /** The call, or the workflow that it ran in last. */
   target_id: string;
-  /** As samples have them; undefined until the name of the call is known. */
+  /** The labels as samples carry them; undefined until the call's name is known. */
   labelText: string | undefined;
   readonly runs: Map<string, number>;
-  /** Of `LATENCY_BUCKETS`, each without those below it. */
+  /** Counts for `LATENCY_BUCKETS`, not cumulative. */
   readonly latencies: number[];
   latencySum: number;
   latencyCount: number;
   newest: Newest | undefined;
-  /** When the latest result was due, whatever became of it. */
+  /** When the latest result was due, whatever its outcome. */
   lastDue: string;
-  /** Whether the newest result still says how the call does. */
+  /** Whether the newest result is recent enough to describe the call's state. */
   isCurrent: boolean;
 }
 
@@ -49,7 +49,7 @@ export const newPair = ({ meta }: ReportedResult): Pair => ({
   isCurrent: true,
 });
 
-/** A result for which no call was made is counted, and says nothing about the target. */
+/** Counts a result. One for which no call was made says nothing about the target. */
 export function countResult(pair: Pair, { meta, timing, certificate }: ReportedResult): void {
   const category = categoryOf(meta.result);
   const outcome = (category ?? meta.result).toLowerCase();

@@ -1,4 +1,4 @@
-// Looks at the calls behind the metrics: what they are called, and whether they still run.
+// Looks up the calls behind the metrics: their names, and whether they still run.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { parseInstant } from "../model/instant.ts";
 import { labelTextOf } from "../runtime/exposition.ts";
@@ -12,7 +12,7 @@ type MonitoredCall = Awaited<ReturnType<Store["fleet"]["calls"]["list"]>>[number
 
 const CALLS_A_QUERY = 500;
 
-/** Names the pairs anew; removes those of calls that were deleted, opted out or have ended. */
+/** Updates the labels of pairs; removes pairs whose calls were deleted, opted out or have ended. */
 export async function review(
   store: Store,
   chosen: readonly Pair[],
@@ -40,7 +40,10 @@ const timeOf = (instant = ""): number => parseInstant(instant) ?? 0;
 const MINUTE_MS = 60_000;
 const GRACE_MS = 5 * MINUTE_MS;
 
-/** `frequency`: minutes between runs; undefined without a deployment. */
+/**
+ * How long a result stays current. `frequency`: minutes between runs; undefined without a
+ * deployment.
+ */
 const keptMs = (frequency: number | undefined): number =>
   GRACE_MS + 2 * (frequency ?? 0) * MINUTE_MS;
 
@@ -59,7 +62,7 @@ async function readCalls(
   return calls;
 }
 
-/** By target and location: the longest period of its deployments, in minutes. */
+/** Returns the longest interval between runs, in minutes, by target and location. */
 async function readFrequencies(
   store: Store,
   targetIds: ReadonlySet<string>,
@@ -77,7 +80,7 @@ async function readFrequencies(
   return frequencies;
 }
 
-/** Calls that were deleted, or no longer opt out. */
+/** Forgets calls that were deleted, or no longer opt out. */
 export async function forgetHidden(store: Store, hidden: Memory): Promise<void> {
   const ids = hidden.keys();
   const calls = await readCalls(store, new Set(ids));

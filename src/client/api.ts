@@ -1,5 +1,5 @@
-// The REST API as a client of it: requests with a key, lists page by page, and errors in the API's
-// words. The key appears in no message.
+// A client of the REST API: sends requests with a key, reads lists page by page, and reports errors
+// in the API's words. The key appears in no message.
 import { harmless } from "./text.ts";
 
 export type Json = { readonly [name: string]: unknown };
@@ -9,21 +9,21 @@ export interface ApiAccess {
   /** Without a path: `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly key: string;
-  /** What gave the key, for error messages. */
+  /** Where the key came from, for error messages. */
   readonly keyFrom: string;
 }
 
 export interface ApiRequest {
   readonly query?: Query;
   readonly body?: Json;
-  /** How long the API may take beyond the usual, in milliseconds. */
+  /** Milliseconds that the API may take beyond the usual timeout. */
   readonly extraMs?: number;
 }
 
 export interface Wanted {
-  /** How many; a page holds at most so many. */
+  /** The most items per page, capped at `maxPage`. Does not limit the list. */
   readonly limit: number;
-  /** The field of the answer that holds them. */
+  /** The field of the answer that holds the items. */
   readonly field?: "results" | "stats";
   readonly maxPage?: number;
 }
@@ -49,10 +49,10 @@ export function createApi(access: ApiAccess) {
     throw new ApiError(response.status, faultOf(access, response.status, answer));
   };
   return {
-    /** Rejects with an `ApiError` for an answer that is an error. */
+    /** Rejects with an `ApiError` if the answer is an error. */
     send,
     get: (path: string, query: Query = {}): Promise<Json> => send("GET", path, { query }),
-    /** Follows the cursors for as long as the caller goes on. */
+    /** Yields items page after page, for as long as the caller asks for more. */
     async *list(path: string, query: Query, wanted: Wanted): AsyncGenerator<Json, void, void> {
       const { limit, field = "results", maxPage = MAX_PAGE } = wanted;
       let cursor: string | undefined;
@@ -68,7 +68,7 @@ export function createApi(access: ApiAccess) {
   };
 }
 
-/** A path below the API's prefix, its parts encoded: "/calls/" and an id. */
+/** Returns a path below the API's prefix with its parts encoded, such as "/calls/" and an id. */
 export const pathOf = (strings: TemplateStringsArray, ...parts: readonly string[]): string =>
   String.raw({ raw: strings }, ...parts.map(encodeURIComponent));
 
@@ -103,7 +103,7 @@ const unreachable = (url: string, cause: Error): Error =>
     { cause },
   );
 
-/** What fetch itself says about a failed connection is always "fetch failed". */
+/** Prefers the cause: fetch itself says only "fetch failed" about a failed connection. */
 function reasonOf(error: Error): string {
   if (error.name === "TimeoutError") return `none within ${TIMEOUT_MS / 1000} s`;
   const { cause } = error;

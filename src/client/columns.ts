@@ -1,9 +1,9 @@
-// Columns of tables that show one field of the API's objects.
+// Table columns that each show one field of the API's objects.
 import type { Json } from "./api.ts";
 import { fieldOf, textOf } from "./fields.ts";
 import type { Column } from "./table.ts";
 
-/** `path`: of the field, such as `meta.name`. */
+/** `path`: the field's path, such as `meta.name`. */
 export const column = (
   heading: string,
   path: string,
@@ -19,7 +19,7 @@ export const numberColumn = (heading: string, path: string, digits = 0): Column<
   },
 });
 
-/** The length of an array. */
+/** Shows the length of an array. */
 export const countColumn = (heading: string, path: string): Column<Json> => ({
   heading,
   align: "right",

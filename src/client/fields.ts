@@ -1,17 +1,17 @@
-// Fields of the API's objects by their paths, such as `request.url`: read, set and listed.
+// Reads, sets and lists fields of the API's objects by their paths, such as `request.url`.
 import { harmless } from "./text.ts";
 import type { Json } from "./api.ts";
 
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Undefined where the object has no such field. */
+/** Returns undefined if the object has no such field. */
 export const fieldOf = (object: Json, path: string): unknown =>
   path
     .split(".")
     .reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), object);
 
-/** As text for a cell; null for a field that is missing, null or empty. */
+/** Returns the field as text for a cell; null if it is missing, null or empty. */
 export function textOf(object: Json, path: string): string | null {
   const value = fieldOf(object, path);
   if (value === undefined || value === null || value === "") return null;
@@ -25,7 +25,7 @@ const itemText = (item: unknown): string => {
   return typeof item === "string" ? item : JSON.stringify(item);
 };
 
-/** The object with the field set to the value; objects on the way are made. */
+/** Returns the object with the field set, creating objects along the path as needed. */
 export function withField(object: Json, path: string, value: unknown): Json {
   const [name = "", ...rest] = path.split(".");
   if (rest.length === 0) return { ...object, [name]: value };
@@ -33,7 +33,7 @@ export function withField(object: Json, path: string, value: unknown): Json {
   return { ...object, [name]: withField(isObject(inner) ? inner : {}, rest.join("."), value) };
 }
 
-/** Every field that has a value, one a line: its path, then its value. */
+/** Lists every field that has a value, one per line: its path, then its value. */
 export function describe(object: Json): string {
   const rows = leavesOf(object, "");
   const width = Math.max(0, ...rows.map(([path]) => path.length));

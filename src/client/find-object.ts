@@ -1,4 +1,4 @@
-// Objects that the user names by their id, or by a name that only one of them has.
+// Finds objects that the user names by an id, or by a name that only one of them has.
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
 import { ApiError } from "./api.ts";
@@ -19,8 +19,8 @@ export interface Found {
 }
 
 /**
- * The one object of these kinds that has this id, or else this name: exactly, or but for the case
- * of its letters. Rejects with one line that names what comes close.
+ * Returns the one object of these kinds with this id, or else with this name, exactly or ignoring
+ * case. Rejects with one line that suggests close matches.
  */
 export async function findObject(
   api: Api,
@@ -52,7 +52,7 @@ export async function findObject(
 }
 
 async function getOrNothing(api: Api, kind: KindName, id: string): Promise<Json | undefined> {
-  // What is no id, and could be a path of its own.
+  // Anything else is not an id, and could form another path.
   if (!/^[\w-]+$/.test(id)) return undefined;
   try {
     return await api.get(`${KINDS[kind].path}${encodeURIComponent(id)}/`);

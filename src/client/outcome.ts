@@ -1,10 +1,10 @@
-// How a run went, in words: of a call with the times of its phases, of a workflow call by call.
+// Describes how a run went: a call with the times of its phases, a workflow call by call.
 import type { Result, WorkflowResult } from "../model/result.ts";
 import type { Column, Color, Screen } from "./table.ts";
 import { harmless } from "./text.ts";
 import { milliseconds, waterfallOf } from "./waterfall.ts";
 
-/** A result as lists have it. */
+/** A result as it appears in lists. */
 export type ListedResult = Omit<Result, "request"> & Partial<Pick<Result, "request">>;
 export type WorkflowOutcome = WorkflowResult & { readonly results?: readonly ListedResult[] };
 
@@ -15,7 +15,7 @@ const COLORS: Readonly<Record<string, Color>> = { PASS: "green", WARNING: "yello
 export const colorOf = ({ result_category }: Meta): Color =>
   (result_category !== null && COLORS[result_category]) || "gray";
 
-/** What the exit code of `sonde run --wait` says. */
+/** The exit codes of `sonde run --wait`. */
 export const EXIT_CODES = { PASS: 0, FAIL: 1, WARNING: 2, none: 3, unfinished: 4 } as const;
 
 export function exitCodeOf(meta: Meta): number {
@@ -26,7 +26,7 @@ export function exitCodeOf(meta: Meta): number {
 export const isEnded = ({ result }: Meta): boolean =>
   result !== "QUEUED" && result !== "PROCESSING";
 
-/** Several lines; the last one ends the paragraph. */
+/** Returns several lines, each with its line break. */
 export function outcomeOf(result: ListedResult, screen: Screen): string {
   const { meta, response, request, certificate } = result;
   const category = meta.result_category ?? (isEnded(meta) ? "NOT MADE" : "NOT YET");

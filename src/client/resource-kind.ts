@@ -1,4 +1,4 @@
-// What a kind of resource is to the client, and what several kinds share.
+// Defines what the client knows of a kind of resource, and what several kinds share.
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
 import type { Json } from "./api.ts";
@@ -8,17 +8,17 @@ import type { Column } from "./table.ts";
 
 export type KindName = "calls" | "workflows" | "deployments" | "auth" | "tokens" | "reports";
 
-/** An option of `list`: one of `path`, `query` and `keeps`. */
+/** An option of `list`. It has one of `path`, `query` and `keeps`. */
 export interface ListFilter {
   readonly flags: string;
   readonly description: string;
   /** The value may be a name of an object of this kind. */
   readonly names?: KindName;
-  /** The list to read instead. */
+  /** Returns the path of the list to read instead. */
   readonly path?: (value: string) => string;
   /** The query parameter of the API. */
   readonly query?: string;
-  /** What the API does not filter is filtered here. */
+  /** Filters here what the API cannot filter. */
   readonly keeps?: (object: Json, value: string) => boolean;
 }
 
@@ -26,7 +26,7 @@ export interface ListFilter {
 export interface BodyField {
   readonly flags: string;
   readonly description: string;
-  /** Of the field in the body. */
+  /** The field's path in the body. */
   readonly path: string;
   /** The option may be given several times; the field is an array. */
   readonly repeats?: true;
@@ -40,7 +40,7 @@ export interface BodyField {
 export interface ResourceKind {
   readonly name: KindName;
   readonly path: string;
-  /** As in a sentence: `call`. */
+  /** The singular, as in a sentence: `call`. */
   readonly one: string;
   readonly description: string;
   readonly columns: readonly Column<Json>[];
@@ -48,7 +48,7 @@ export interface ResourceKind {
   readonly isNamed: boolean;
   readonly filters: readonly ListFilter[];
   readonly fields: readonly BodyField[];
-  /** Of `create`, after the command's words. */
+  /** Example arguments of `create`. */
   readonly example: string;
 }
 
@@ -71,7 +71,7 @@ export const MORE_META: readonly BodyField[] = [
   { flags: "--tag <tag>", description: "a tag; may be repeated", path: "meta.tags", repeats: true },
 ];
 
-/** `NAME: VALUE` or `NAME=VALUE`, as `separator` says. */
+/** Parses `NAME: VALUE` or `NAME=VALUE`, depending on `separator`. */
 export const pairBy =
   (option: string, separator: ":" | "=") =>
   (text: string): Json => {
@@ -87,6 +87,6 @@ export const truth =
     if (text === "true" || text === "false") return text === "true";
     throw invalid(`${option}: ${show(text)} is not true or false`);
   };
-/** The API words what is wrong with anything else. */
+/** Passes anything else on as text, so that the API reports what is wrong with it. */
 export const numberIfOne = (text: string): unknown =>
   /^\d{1,9}$/.test(text) ? Number(text) : text;

@@ -1,5 +1,5 @@
-// The resources that the API creates, lists, changes and deletes alike, as data: what is shown of
-// them, how lists are filtered, and which options make up a body.
+// The resources that the API creates, lists, changes and deletes in the same way, as data: which
+// fields are shown, how lists are filtered, and which options make up a body.
 import { pathOf } from "./api.ts";
 import { column, countColumn } from "./columns.ts";
 import { fieldOf, textOf } from "./fields.ts";

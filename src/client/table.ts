@@ -5,7 +5,7 @@ export type Color = "red" | "green" | "yellow" | "gray";
 
 /** Where a table is printed. */
 export interface Screen {
-  /** In columns; undefined where nothing is cut, as in a file or a pipe. */
+  /** In columns; undefined if nothing is to be cut, as in a file or a pipe. */
   readonly width: number | undefined;
   readonly paint: (color: Color, text: string) => string;
 }
@@ -15,9 +15,9 @@ export interface Column<T> {
   /** Null appears as `-`. */
   readonly cell: (row: T) => string | number | null | undefined;
   readonly align?: "right";
-  /** Gives way on a narrow terminal: those that say `first`, then the widest of the others. */
+  /** Shrinks on a narrow terminal: columns with `first` first, then the widest of the others. */
   readonly shrinks?: true | "first";
-  /** Says nothing that the text does not say. */
+  /** Carries no information that the text lacks. */
   readonly color?: (row: T) => Color | undefined;
 }
 
@@ -53,7 +53,7 @@ export function tableOf<T>(
     .join("");
 }
 
-/** Narrows the columns that may shrink until the table fits, or none is left. */
+/** Narrows the columns that may shrink until the table fits, or none can shrink further. */
 function shrunk(
   columns: readonly Column<never>[],
   needed: readonly number[],

@@ -1,20 +1,20 @@
-// Text from elsewhere, made fit for a terminal: harmless, and as wide as it looks.
+// Makes text from elsewhere harmless to a terminal, and measures the width at which it appears.
 
 /**
  * Control and format characters, which could move the cursor, hide text or reverse it, and halves
- * of surrogate pairs. Joiners are part of scripts and of emoji.
+ * of surrogate pairs. Joiners are left alone: scripts and emoji need them.
  */
 const HOSTILE = /(?![\u200C\u200D])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** One line without characters that a terminal obeys: they appear as escapes. */
+/** Returns one line in which characters that a terminal obeys appear as escapes. */
 export const harmless = (text: string): string =>
   text.replaceAll(
     HOSTILE,
     (each) => ESCAPES[each] ?? `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`,
   );
 
-/** JSON of the same value, in which such characters are JSON's own escapes. */
+/** Returns JSON of the same value, with such characters as JSON's own escapes. */
 export const harmlessJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent)
     .split("\n")
@@ -27,14 +27,14 @@ export const harmlessJson = (value: unknown, indent?: number): string =>
     )
     .join("\n");
 
-/** Likewise, but keeps lines and tabs. */
+/** Like `harmless`, but keeps line breaks and tabs. */
 export const harmlessLines = (text: string): string =>
   text
     .split("\n")
     .map((line) => line.replace(/\r$/, "").split("\t").map(harmless).join("\t"))
     .join("\n");
 
-/** Takes two columns: East Asian wide and full-width characters, and emoji. */
+/** Characters that take two columns: East Asian wide and full-width characters, and emoji. */
 const WIDE =
   /[\u1100-\u115F\u3000-\u303E\u3041-\u33FF\u3400-\u4DBF\u4E00-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{20000}-\u{3FFFD}]|\p{Emoji_Presentation}|\uFE0F/u;
 const ZERO_WIDTH = /^[\p{Mn}\p{Me}\u200C\u200D]+$/u;
@@ -44,7 +44,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const widthOfGrapheme = (grapheme: string): number =>
   ZERO_WIDTH.test(grapheme) ? 0 : WIDE.test(grapheme) ? 2 : 1;
 
-/** Columns of a terminal that the text takes. */
+/** Returns how many terminal columns the text takes. */
 export function widthOf(text: string): number {
   if (PLAIN.test(text)) return text.length;
   return [...graphemes.segment(text)].reduce(
@@ -53,7 +53,7 @@ export function widthOf(text: string): number {
   );
 }
 
-/** The text, cut to so many columns if it is wider; the last one then shows `…`. */
+/** Cuts the text to this many columns if it is wider; the last one then shows `…`. */
 export function cut(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let [kept, width] = ["", 0];

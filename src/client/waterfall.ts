@@ -1,4 +1,4 @@
-// How long the phases of a call took, as bars below one another.
+// Draws how long the phases of a call took, as bars one below another.
 import type { Result } from "../model/result.ts";
 import type { Timing } from "../model/timing.ts";
 import type { Screen } from "./table.ts";
@@ -19,8 +19,8 @@ const MS_WIDTH = 12;
 const BAR_WIDTH = { least: 16, usual: 40, most: 60 };
 
 /**
- * The phases of each redirect, then of the last request, each bar in proportion to its time and
- * where the ones before it end. Phases that were not reached have none.
+ * Draws the phases of each redirect, then of the last request. Each bar is as long as its share of
+ * the time, and starts where the previous one ends. Phases that were not reached have none.
  */
 export function waterfallOf({ hops, timing, meta }: WaterfallResult, screen: Screen): string {
   const requests = [
@@ -60,10 +60,10 @@ const barWidth = ({ width }: Screen): number =>
     : Math.min(BAR_WIDTH.most, Math.max(BAR_WIDTH.least, width - LABEL_WIDTH - MS_WIDTH - 6));
 
 interface Scale {
-  /** Milliseconds of the phases before. */
+  /** Milliseconds that earlier phases took. */
   readonly before: number;
   readonly total: number;
-  /** Of the whole, in columns. */
+  /** The width of the whole chart, in columns. */
   readonly width: number;
 }
 
@@ -76,7 +76,9 @@ function barOf(label: string, ms: number | null, { before, total, width }: Scale
   return `${name}${milliseconds(ms).padStart(MS_WIDTH)}  ${" ".repeat(start)}${"█".repeat(length)}`;
 }
 
-/** The total holds more than its phases: the agent's work between them, at most `uncertainty`. */
+/**
+ * The total exceeds the sum of its phases by the agent's work between them, at most `uncertainty`.
+ */
 function totalOf({ total, uncertainty }: Timing): string {
   const name = `  ${"total".padEnd(LABEL_WIDTH)}`;
   if (total === null) return `${name}${"-".padStart(MS_WIDTH)}`;
@@ -87,5 +89,5 @@ function totalOf({ total, uncertainty }: Timing): string {
   return `${name}${milliseconds(total).padStart(MS_WIDTH)}${doubt}`;
 }
 
-/** With one decimal, or three below 10 ms. */
+/** Formats with one decimal, or three below 10 ms. */
 export const milliseconds = (ms: number): string => `${ms.toFixed(ms < 10 ? 3 : 1)} ms`;

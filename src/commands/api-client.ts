@@ -31,13 +31,13 @@ const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000_000;
 
-/** Adds what every command over the API takes. */
+/** Adds the options that every command over the API takes. */
 export const addApiOptions = (command: Command, json: string): Command =>
   command
     .option("--json", json)
     .option("--api-url <url>", "the service's address (default: SONDE_API_URL)");
 
-/** Likewise, for commands that list. */
+/** Adds those, and the options of commands that list. */
 export const addListOptions = (command: Command, limit = DEFAULT_LIMIT): Command =>
   addApiOptions(
     command.option(
@@ -62,7 +62,7 @@ function urlOf({ apiUrl, host, port }: Config): string {
   return `http://${reachable(host)}:${port}`;
 }
 
-/** Keys of this machine's service are for no other address. */
+/** Uses a key of this machine's service for no other address. */
 function keyOf({ apiKey, apiUrl, bootstrapKey, dataDir }: Config): {
   key: string;
   keyFrom: string;
@@ -91,7 +91,7 @@ export const screenOf = (): Screen => ({
   paint: (color, text) => styleText(color, text, { stream: process.stdout }),
 });
 
-/** A text from elsewhere: as it is in a file or a pipe, and harmless on a terminal. */
+/** Returns text from elsewhere unchanged for a file or a pipe, and harmless for a terminal. */
 export const fitForOutput = (value: string): string =>
   process.stdout.isTTY ? harmlessLines(value) : value;
 
@@ -100,13 +100,13 @@ export const printObject = ({ print }: Context, object: Json): void =>
 
 export interface Listing {
   readonly columns: readonly Column<Json>[];
-  /** What the items are called when there are none, or more. */
+  /** Names the items in messages: that there are none, or that there are more. */
   readonly noun: string;
-  /** Adds to the items what people are shown. */
+  /** Adds fields to the items that only the table shows. */
   readonly explain?: (items: readonly Json[]) => Promise<readonly Json[]>;
 }
 
-/** Prints the first of the items; says on stderr if there are more than that. */
+/** Prints the first `limit` items; says on stderr if there are more, or none. */
 export async function printList(
   context: Context,
   items: AsyncIterable<Json>,
@@ -128,10 +128,10 @@ export async function printList(
     process.stderr.write(`there are more ${noun}: --limit sets how many are shown\n`);
 }
 
-/** All of it, however slowly it comes. */
+/** Reads stdin to its end, however slowly it arrives. */
 export const readStdin = (): Promise<string> => text(process.stdin);
 
-/** The JSON object in a file, or on stdin where the file is `-`. Rejects for anything else. */
+/** Reads the JSON object in a file, or on stdin if the file is `-`. Rejects for anything else. */
 export async function readJsonFile(file: string): Promise<Json> {
   let content: string;
   try {

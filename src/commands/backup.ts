@@ -11,7 +11,7 @@ import { existingDatabaseIn, inWords, say, showCopying, sizeOf } from "./databas
 import type { DatabaseFile } from "./database-file.ts";
 import { replaceFile } from "./written-files.ts";
 
-/** Of the master key beside a backup. */
+/** The suffix of the master key's file beside a backup. */
 export const KEY_SUFFIX = ".master-key";
 
 export interface BackupInput {
@@ -52,7 +52,7 @@ interface Made {
   readonly withKey: boolean;
 }
 
-/** What the backup needs to be of use. Writes the key where it is asked for. */
+/** Says which keys the backup needs to be restored. Writes the key beside it if asked to. */
 async function aboutKeys(
   config: Config,
   { dataDir }: DatabaseFile,

@@ -1,5 +1,5 @@
 // The commands on the database as a whole: `sonde backup`, `sonde restore` and `sonde transfer`.
-// Their modules are loaded when they run: the other commands start sooner without.
+// Their modules are loaded only when they run, so that other commands start sooner.
 import type { Command } from "commander";
 import type { BackupInput } from "./backup.ts";
 import { examples } from "./command.ts";

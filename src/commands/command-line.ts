@@ -1,4 +1,4 @@
-// The command line: what commands there are, and how one is run.
+// The command line: lists the commands, and runs one.
 import { Command, CommanderError } from "commander";
 import { loadConfig, readEnvironment } from "../config/config.ts";
 import type { Environment } from "../config/config.ts";
@@ -26,7 +26,7 @@ import { addStatCommands } from "./stats.ts";
 import { addStatusCommand } from "./status.ts";
 import { usageError } from "./usage-error.ts";
 
-/** A command adds itself to the program; those of a group follow its heading in the help. */
+/** Adds a command to the program. The commands of a group appear under its heading in the help. */
 type AddCommand = (program: Command, context: Context) => void;
 
 const GROUPS: Readonly<Record<string, readonly AddCommand[]>> = {
@@ -81,7 +81,7 @@ function createProgram(context: Context): Command {
   return program;
 }
 
-/** Has the command, and all below it, throw usage errors in our words, and list no `help`. */
+/** Makes the command and all below it throw usage errors in our words, without a `help` command. */
 function finish(command: Command): void {
   command.helpCommand(false).exitOverride((end) => {
     throw end.exitCode === 0 ? end : usageError(command, end);
@@ -90,8 +90,8 @@ function finish(command: Command): void {
 }
 
 /**
- * Resolves to the exit code; throws the one line that the user reads. Ends with the command's work,
- * not with its output.
+ * Resolves to the exit code once the command's work is done, though its output may not be written
+ * yet. Rejects with the one line that the user reads.
  */
 export async function runCommand(
   args: string[],
@@ -116,9 +116,7 @@ export async function runCommand(
   return code;
 }
 
-/**
- * Resolves when everything printed has been written; a reader that has gone (`… | head`) is fine.
- */
+/** Resolves when everything printed has been written, or the reader has gone (`… | head`). */
 const flushed = (): Promise<void> =>
   new Promise((resolve, reject) => {
     process.stdout.write("", (cause?: NodeJS.ErrnoException | null) => {

@@ -11,11 +11,14 @@ import { openDataDir } from "../runtime/data-dir.ts";
 import type { AuditEntry } from "../model/audit.ts";
 import type { Store } from "../store/store.ts";
 
-/** What a command gets beside its own arguments and options. */
+/** What a command gets besides its own arguments and options. */
 export interface Context {
-  /** The settings, over which those of the command line win. Throws one error with every fault. */
+  /**
+   * Reads the settings, which those of the command line override. Throws one error that lists every
+   * fault.
+   */
   readonly config: (overrides?: Environment) => Config;
-  /** For a command that goes on with settings that are not valid. */
+  /** For a command that works even with invalid settings. */
   readonly environment: Environment;
   /** Writes to stdout; the service logs separately. */
   readonly print: (text: string) => void;
@@ -23,10 +26,10 @@ export interface Context {
   readonly exitWith: (code: number) => void;
 }
 
-/** How the audit trail names the author of what a command does. */
+/** The actor that the audit trail shows for what a command does. */
 export const ACTOR = "command line";
 
-/** The end of a command's help: for `addHelpText("after", …)`. */
+/** Formats the examples that end a command's help, for `addHelpText("after", …)`. */
 export const examples = (...lines: readonly string[]): string =>
   ["", lines.length === 1 ? "Example:" : "Examples:", ...lines.map((line) => `  ${line}`)].join(
     "\n",
@@ -67,7 +70,7 @@ export function actorIn({ owner, org }: OwnerOptions): Actor | undefined {
   throw invalid(`--org ${show(org)} needs --owner: each owner is in one organization, or in none`);
 }
 
-/** Parses the value of the option. Throws for what is no time. */
+/** Parses the value of the option. Throws if it is not a time. */
 export const instantOf =
   (option: string) =>
   (text: string): number => {
@@ -76,7 +79,7 @@ export const instantOf =
     throw invalid(`${option}: ${show(text)} is not an ISO 8601 date or date-time`);
   };
 
-/** Parses the value of the option. Throws for what is not a whole number in this range. */
+/** Parses the value of the option. Throws unless it is a whole number in this range. */
 export const wholeNumberOf =
   (option: string, least: number, most: number, unit = "") =>
   (text: string): number => {
@@ -91,7 +94,10 @@ export interface SpanOptions {
   readonly to?: string;
 }
 
-/** From --from to --to; everything by default. Throws for what is no time, or no span. */
+/**
+ * Returns the span from --from to --to; all time by default. Throws if an end is not a time, or the
+ * span is empty.
+ */
 export function spanIn(options: SpanOptions): TimeSpan {
   const from = options.from === undefined ? 0 : instantOf("--from")(options.from);
   const to = options.to === undefined ? Number.MAX_SAFE_INTEGER : instantOf("--to")(options.to);

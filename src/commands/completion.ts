@@ -12,7 +12,7 @@ const HELP = examples(
   "sonde completion fish | source    # in ~/.config/fish/config.fish",
 );
 
-/** What the script takes from the package bash-completion, for shells without that package. */
+/** The function that the script uses from the package bash-completion, for shells without it. */
 const BASH_WITHOUT_PACKAGE = `
 declare -F _get_comp_words_by_ref > /dev/null || _get_comp_words_by_ref() {
     cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]}
@@ -20,7 +20,7 @@ declare -F _get_comp_words_by_ref > /dev/null || _get_comp_words_by_ref() {
 }
 `;
 
-/** After all other commands. The library is loaded only where `args` need it. */
+/** Call it after all other commands are added. Loads the library only if `args` need it. */
 export async function addCompletionCommand(
   program: Command,
   { print }: Pick<Context, "print">,

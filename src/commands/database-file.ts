@@ -1,5 +1,5 @@
-// What the commands on the embedded database as a whole share: where it is, who may use it, and how
-// they show what they do.
+// What the commands on the whole embedded database share: finding it, locking the service out, and
+// showing progress.
 import { statSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import { databaseFileOf } from "../compose/store.ts";
@@ -18,7 +18,7 @@ export interface DatabaseFile {
   readonly path: string;
 }
 
-/** Of the data folder, whether it is there or not. */
+/** Returns the database file of the data folder, whether or not it exists. */
 export function databaseFileIn(config: Config): DatabaseFile {
   const dataDir = openDataDir(config.dataDir);
   return { dataDir, path: databaseFileOf(dataDir) };
@@ -33,7 +33,7 @@ export function existingDatabaseIn(config: Config): DatabaseFile {
   );
 }
 
-/** Keeps `sonde serve` from starting. Throws while it runs. Dispose of it to let it start. */
+/** Keeps `sonde serve` from starting, until the result is disposed of. Throws if it runs. */
 export function lockOut(config: Config, { dataDir }: DatabaseFile): Disposable {
   const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir, "stop it first");
   return { [Symbol.dispose]: unlock };
@@ -44,7 +44,7 @@ const megabytes = (bytes: number): number => Math.ceil(bytes / MEGABYTE);
 
 export const sizeOf = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
-/** Shows how far a copy has come, and ends it at Ctrl-C. Call `end` in any case. */
+/** Shows the progress of a copy, and aborts it on SIGINT or SIGTERM. Call `end` in any case. */
 export function showCopying(label: string): { onCopied: OnCopied; end: () => void } {
   const throwIfStopped = stopper();
   let [progress, shown]: [Progress | undefined, number] = [undefined, 0];
@@ -59,7 +59,7 @@ export function showCopying(label: string): { onCopied: OnCopied; end: () => voi
   };
 }
 
-/** Throws once the process is stopping. */
+/** Returns a function that throws once a signal has asked the process to stop. */
 export function stopper(): () => void {
   let stopped: NodeJS.Signals | undefined;
   void listenForStop(systemClock).then((signal) => (stopped = signal));

@@ -1,4 +1,4 @@
-// `sonde doctor`: looks at everything that Sonde needs on this machine, and says what is wrong and
+// `sonde doctor`: checks everything that Sonde needs on this machine, and says what is wrong and
 // what to do. It changes nothing.
 import type { Command } from "commander";
 import { readConfig } from "../config/config.ts";

@@ -1,5 +1,5 @@
-// What `sonde serve` prints beside its log: where the API is, its first key, and what to try. Lines
-// fit a terminal of 80 columns, but for long paths.
+// What `sonde serve` prints besides its log: where the API is, its first key, and what to try.
+// Lines fit a terminal of 80 columns, except for long paths.
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { styleText } from "node:util";
@@ -12,7 +12,7 @@ export interface Greeted {
   readonly dataDir: DataDir;
   readonly demo: Demo | undefined;
   readonly publicUrl: string | undefined;
-  /** To the pages, signing in once. */
+  /** A link to the pages that signs in once. */
   readonly link: string | undefined;
 }
 
@@ -24,7 +24,7 @@ const TOUR = [
   "  npm run --silent sonde -- run 'Demo: slow' --wait",
 ];
 
-/** Nothing where this process does not run the API. */
+/** Returns "" if this process does not run the API. */
 export function greeting(
   { api, ops, firstKey }: Pick<System, "api" | "ops" | "firstKey">,
   { dataDir, demo, publicUrl, link }: Greeted,
@@ -67,7 +67,7 @@ function keyLines(key: string | undefined, dataDir: DataDir, url: string): strin
     : [];
 }
 
-/** Once the demo's history is filled. */
+/** The message once the demo's history is filled. */
 export function historyReady(apiUrl: string, dataDir: DataDir): string {
   const file = dataDir.path(KEY_FILE);
   const key = existsSync(file) ? keyFrom(file) : '"Authorization: Bearer …"';
@@ -88,11 +88,11 @@ const request = (header: string, url: string): string[] => [
   `    '${url}'`,
 ];
 
-/** The header, with the key read from its file, which is named as shortly as possible. */
+/** Returns the header, with the key read from its file by the shell. The shorter path names it. */
 function keyFrom(file: string): string {
   const near = relative("", file);
   return `"Authorization: Bearer $(cat ${near.length < file.length ? near : file})"`;
 }
 
-/** On a terminal only. */
+/** Has an effect on a terminal only. */
 const bold = (text: string): string => styleText("bold", text);

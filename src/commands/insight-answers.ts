@@ -18,7 +18,7 @@ interface RankOptions extends ListOptions {
 }
 type InsightListOptions = ListOptions & { readonly call?: string; readonly weekly?: true };
 
-/** Adds them to `sonde insights`. */
+/** Adds these commands to `sonde insights`. */
 export function addInsightAnswers(insights: Command, context: Context): void {
   addListOptions(
     insights

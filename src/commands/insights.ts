@@ -33,8 +33,9 @@ export function addInsightCommands(program: Command, context: Context): void {
 }
 
 /**
- * Computes those of every closed period of which some part lies from `from` (inclusive) to `to`
- * (exclusive). Whoever computes a report last has counted all that others did.
+ * Computes the reports of every closed period that overlaps the span from `from` (inclusive) to
+ * `to` (exclusive). Of concurrent computations of a report, the last has counted all that others
+ * did.
  */
 async function computeInsights({ config, print }: Context, options: ComputeOptions): Promise<void> {
   const span = spanIn(options);
@@ -49,7 +50,7 @@ async function computeInsights({ config, print }: Context, options: ComputeOptio
   });
 }
 
-/** The oldest period first. */
+/** Returns the keys of the reports, oldest period first. */
 async function keysOf(
   store: Store,
   { from, to }: TimeSpan,

@@ -7,7 +7,7 @@ import { VERSION } from "../version.ts";
 import { tarOf } from "./tar.ts";
 import type { WrittenFile } from "./written-files.ts";
 
-/** Comes with the program, but not with its image, which needs none. */
+/** Shipped with the program, but not in its image, which needs no unit. */
 const UNIT = fileURLToPath(new URL("../../deploy/systemd/sonde-agent@.service", import.meta.url));
 
 /** Throws when the file exists already, or cannot be written. `now`: epoch milliseconds. */

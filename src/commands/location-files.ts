@@ -1,4 +1,4 @@
-// What `sonde locations env` and `nats-config` hand over: the environment and the credentials of a
+// What `sonde locations env` and `nats-config` write: the environment and the credentials of a
 // location's agents, the accounts of NATS, and the hub's NATS user.
 import { basename } from "node:path";
 import type { LocationAccess } from "../compose/location-access.ts";
@@ -14,7 +14,7 @@ import { writeBundle } from "./location-bundle.ts";
 import { writeFiles } from "./written-files.ts";
 import type { WrittenFile } from "./written-files.ts";
 
-/** Where the environment of agents goes; to stdout by default. */
+/** Where to write the environment of agents; stdout by default. */
 export interface HandOver {
   /** A folder. */
   readonly out?: string | undefined;
@@ -108,14 +108,14 @@ async function agentEnvironment(store: Store, config: Config, location: StoredLo
       "",
     ].join("\n");
   return {
-    /** All in one. */
+    /** Everything in one text. */
     text: () =>
       settings([
         `SONDE_LOCATION_KEY=${key}`,
         `SONDE_NATS_NKEY=${seed}`,
         ...(ca === undefined ? [] : [`SONDE_NATS_CA=${quoted(ca)}`]),
       ]),
-    /** The environment names the other files: the agent starts in their folder. */
+    /** The environment names the other files without a folder: the agent starts in theirs. */
     files: (): WrittenFile[] =>
       [
         {
@@ -133,7 +133,7 @@ async function agentEnvironment(store: Store, config: Config, location: StoredLo
   };
 }
 
-/** Without the hub's user and password: agents have their own. */
+/** Returns the URLs without the hub's user and password: agents have their own. */
 function natsUrlsOf({ natsUrls }: Config): string {
   if (!natsUrls) return "nats://<host>:4222";
   const urls = natsUrls.map((text) => {

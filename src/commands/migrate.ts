@@ -15,7 +15,7 @@ export function addMigrateCommand(program: Command, context: Context): void {
     .action(() => migrateSchema(context));
 }
 
-/** Also with SONDE_MIGRATE=off, and while the previous version serves. */
+/** Migrates also with SONDE_MIGRATE=off, and while the previous version serves. */
 async function migrateSchema(context: Context): Promise<void> {
   const config = context.config();
   // Loaded here, because commands that need no store start in half the time without it.

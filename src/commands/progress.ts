@@ -5,9 +5,9 @@ import { systemClock } from "../runtime/clock.ts";
 
 export interface ProgressOptions {
   readonly label: string;
-  /** Units of work; 0 where there is nothing to do, undefined where that shows only at the end. */
+  /** Units of work; 0 if there is nothing to do, undefined if it is known only at the end. */
   readonly total: number | undefined;
-  /** Of many, such as `results`. */
+  /** The unit's plural, such as `results`. */
   readonly unit: string;
   readonly clock?: Clock;
   readonly output?: Pick<NodeJS.WriteStream, "isTTY" | "write">;
@@ -18,7 +18,7 @@ export type Progress = ReturnType<typeof createProgress>;
 const BAR_EVERY_MS = 100;
 const LINE_EVERY_MS = 5000;
 const BAR_WIDTH = 30;
-/** Of a terminal, and return to its start. */
+/** Returns to the start of a terminal's line, and erases it. */
 const ERASE_LINE = "\r\u001B[K";
 
 export function createProgress({
@@ -48,17 +48,17 @@ export function createProgress({
     output.write(output.isTTY ? `${ERASE_LINE}${bar()}${text(now)}` : `${text(now)}\n`);
   };
   return {
-    /** By so many units. */
+    /** Advances by this many units. */
     advance(units: number): void {
       done = Math.min(total ?? Infinity, done + units);
       const now = clock.monotonic();
       if (now - shown >= (output.isTTY ? BAR_EVERY_MS : LINE_EVERY_MS)) show(now);
     },
-    /** Makes way for a line of the command's own; the next step shows it again. */
+    /** Clears the bar for a line of the command's own; the next update shows it again. */
     hide(): void {
       if (output.isTTY) output.write(ERASE_LINE);
     },
-    /** Shows how far it came. */
+    /** Shows the final state. */
     end(): void {
       show(clock.monotonic());
       if (output.isTTY) output.write("\n");

@@ -78,7 +78,7 @@ async function* filtered(items: AsyncIterable<Json>, keeps: (item: Json) => bool
   for await (const item of items) if (keeps(item)) yield item;
 }
 
-/** Deployments with the names of what they run, where the caller may read them. */
+/** Adds the names of what deployments run, where the caller may read them. */
 async function withTargets(api: Api, deployments: readonly Json[]): Promise<readonly Json[]> {
   const names = new Map<unknown, string>();
   for (const { path } of [KINDS.calls, KINDS.workflows])
@@ -156,7 +156,7 @@ function addDelete(group: Command, context: Context, kind: ResourceKind): void {
     .addHelpText("after", examples(`sonde ${kind.name} delete ${exampleOf(kind)}`))
     .action(async (all: readonly string[], options: ApiOptions) => {
       const api = openApi(context, options);
-      // First all names: a wrong one deletes nothing.
+      // Looks up all names first: a wrong one deletes nothing.
       const found = [];
       for (const given of all) found.push(await findObject(api, [kind.name], given));
       for (const { id, object } of found) {
@@ -179,9 +179,9 @@ function addBodyOptions(command: Command, kind: ResourceKind): Command {
   return addApiOptions(command, "print the outcome as JSON");
 }
 
-/** Of the file, if any, with the fields of the options over it. Rejects if it is empty. */
+/** Returns the file's object, if any, overridden by the options. Rejects if neither is given. */
 async function bodyOf(api: Api, kind: ResourceKind, options: WriteOptions): Promise<Json> {
-  // An object as `get` prints it; the API sets the id.
+  // The file may be an object as `get` prints it; the API sets the id.
   const { id: _id, ...given } = options.file === undefined ? {} : await readJsonFile(options.file);
   const values = options as unknown as Values;
   const fields = kind.fields.filter(({ flags }) => values[nameOf(flags)] !== undefined);
@@ -226,7 +226,10 @@ const labelOf = ({ one }: ResourceKind, object: Json): string => {
   return `${one} ${textOf(object, "id")}${name === null ? "" : ` (${harmless(name)})`}`;
 };
 
-/** The option's name as the library gives its value: `runDelay` of `--run-delay <seconds>`. */
+/**
+ * Returns the name under which the library stores the option: `runDelay` for `--run-delay
+ * <seconds>`.
+ */
 const nameOf = (flags: string): string =>
   flags
     .replace(/^--([\w-]+).*$/, "$1")
@@ -234,7 +237,7 @@ const nameOf = (flags: string): string =>
 
 const plural = ({ name }: ResourceKind): string =>
   name === "auth" ? "authentication settings" : name;
-/** With its article, where it has one. */
+/** The singular with its article, if it has one. */
 const single = (kind: ResourceKind): string =>
   kind.name === "auth" ? plural(kind) : `a ${kind.one}`;
 const argumentOf = ({ one }: ResourceKind): string => `<${one}>`;

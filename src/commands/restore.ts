@@ -22,7 +22,7 @@ export interface RestoreInput {
   readonly force?: true;
 }
 
-/** Rejects with one line for the operator, and the database as it was. */
+/** Rejects with one line for the operator, leaving the database as it was. */
 export async function restoreStore(context: Context, input: RestoreInput): Promise<void> {
   const { print } = context;
   const config = context.config();
@@ -50,7 +50,7 @@ export async function restoreStore(context: Context, input: RestoreInput): Promi
     onChecking() {
       showing.end();
       say("checking the copy");
-      // Before the database: a start without it would make another one.
+      // Written before the database, because a start without the key would make another one.
       if (key?.text !== undefined) file.dataDir.write(MASTER_KEY_FILE, key.text);
     },
   });
@@ -60,7 +60,7 @@ export async function restoreStore(context: Context, input: RestoreInput): Promi
 
 interface MasterKey {
   readonly sealer: Sealer;
-  /** Where the data folder is to get it. */
+  /** Set if the key is to be written into the data folder. */
   readonly text?: string;
 }
 
@@ -70,8 +70,8 @@ interface Backup {
 }
 
 /**
- * Of these settings, of the data folder, or beside the backup. Throws if there is none; undefined
- * where none is needed.
+ * Returns the master key of these settings, of the data folder, or beside the backup. Undefined if
+ * none is needed; throws if one is needed and there is none.
  */
 function masterKeyFor(
   config: Config,

@@ -101,7 +101,7 @@ async function showResult(
   context.print(process.stdout.isTTY ? `${fitForOutput(text)}\n` : text);
 }
 
-/** Of a call, or else of a workflow. */
+/** Gets the result of a call, or else of a workflow. */
 async function resultOf(api: Api, id: string): Promise<Json> {
   try {
     return await api.get(pathOf`/results/${id}/`);

@@ -28,7 +28,6 @@ interface RunOptions extends ApiOptions {
   readonly timeout: number;
 }
 
-/** What can be run. */
 const RUNNABLE = ["calls", "workflows"] as const;
 type Runnable = (typeof RUNNABLE)[number];
 
@@ -38,7 +37,7 @@ export const isRunnable = (kind: string): kind is Runnable =>
 export const addRunCommand = (program: Command, context: Context): void =>
   addRun(program, context, RUNNABLE, "sonde run");
 
-/** `sonde calls run`, `sonde workflows run`. */
+/** Adds `sonde calls run` or `sonde workflows run`. */
 export const addRunOf = (group: Command, context: Context, kind: Runnable): void =>
   addRun(group, context, [kind], `sonde ${kind} run`);
 
@@ -113,7 +112,9 @@ async function runNow(
   context.exitWith(exitCodeOf((result as unknown as ListedResult).meta));
 }
 
-/** The result when the run has ended, or as it is at `until`. */
+/**
+ * Resolves to the result when the run has ended, or as it is at `until`, on the monotonic clock.
+ */
 async function endOf(api: Api, path: string, until: number): Promise<Json> {
   for (;;) {
     const result = await api.get(path);
@@ -123,7 +124,7 @@ async function endOf(api: Api, path: string, until: number): Promise<Json> {
   }
 }
 
-/** Of a call or of a workflow. */
+/** Prints the result of a call or of a workflow. */
 export function printResult(context: Context, result: Json, { json }: ApiOptions): void {
   if (json) return printObject(context, result);
   const isWorkflow = "counts" in result;

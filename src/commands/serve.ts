@@ -60,7 +60,7 @@ async function serve(
     await Promise.race([start(), stop]);
     if (system?.lifecycle.state() === "running") {
       log.info({ version: VERSION, roles: config.roles }, "started");
-      // Before the demo's calls: if those fail, the first key has been shown.
+      // Printed before the demo's calls are made: if those fail, the first key has been shown.
       const { publicUrl } = config;
       const link = isDemo ? await linkTo(system, publicUrl) : undefined;
       print(greeting(system, { dataDir, demo, publicUrl, link }));
@@ -73,7 +73,7 @@ async function serve(
     signal = await (system ? Promise.race([stop, system.failed]) : stop);
   } catch (cause) {
     await endHistory();
-    // A failed stop is logged; the caller needs to know what failed before.
+    // A failed stop is logged; the caller needs to know what failed first.
     await system?.lifecycle.stop().catch(() => undefined);
     throw cause;
   }
@@ -87,7 +87,7 @@ async function serve(
   log.info("stopped");
 }
 
-/** To the pages, signed in; undefined where this process does not serve them. */
+/** Returns a link that signs in to the pages; undefined if this process does not serve them. */
 async function linkTo(
   { api, store }: System,
   publicUrl: string | undefined,
@@ -98,7 +98,7 @@ async function linkTo(
   return signInLink(store, "demo", { keyId: FIRST_KEY_ID, url });
 }
 
-/** Does nothing unless this process runs the API that creates them. */
+/** Does nothing unless this process runs the API, which creates the calls. */
 async function makeDemoCalls(
   demo: Demo | undefined,
   { api, store }: System,
@@ -108,7 +108,9 @@ async function makeDemoCalls(
   await demo.ensureCalls(store, { apiUrl: api.address() ?? "", locationId });
 }
 
-/** Fills the demo's history in the background. Returns what ends that, complete or not. */
+/**
+ * Fills the demo's history in the background. Returns a function that ends this, complete or not.
+ */
 function startHistory(
   demo: Demo | undefined,
   { api, store, holder }: System,

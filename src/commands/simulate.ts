@@ -11,7 +11,9 @@ import type { Context, OwnerOptions } from "./command.ts";
 import { listenForStop } from "./stop-signal.ts";
 
 const DEFAULT_FREQUENCY = 5;
-/** On a file, a service beside it waits its turn to write: for one transaction at most. */
+/**
+ * On a file, a service that runs meanwhile waits its turn to write: for one transaction at most.
+ */
 const ON_FILE = { batch: 24, pause: 0.5 };
 const ON_SERVER = { batch: 200, pause: 0 };
 
@@ -92,7 +94,7 @@ async function fillWithResults(context: Context, options: SimulateOptions): Prom
   });
 }
 
-/** Minutes. Throws, naming what is allowed. */
+/** Parses minutes. Throws an error that names the allowed values. */
 function frequencyOf(text: string): number {
   const found = FREQUENCIES.find((frequency) => String(frequency) === text);
   if (found === undefined)
@@ -100,7 +102,7 @@ function frequencyOf(text: string): number {
   return found;
 }
 
-/** Aborts at Ctrl-C. */
+/** Returns a signal that aborts on SIGINT or SIGTERM. */
 function stopSignal(): AbortSignal {
   const controller = new AbortController();
   void listenForStop(systemClock).then((signal) =>

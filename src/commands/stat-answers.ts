@@ -13,7 +13,7 @@ import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
 
 const DEFAULT_LIMIT = 10;
-/** What the API gives in one page. */
+/** The most that the API returns in one page. */
 const MAX_PAGE = 100;
 
 interface StatOptions extends ListOptions {

@@ -1,4 +1,4 @@
-// `sonde status`: how the service is now, in the terminal, refreshed every two seconds.
+// `sonde status`: shows the state of the service in the terminal, refreshed every two seconds.
 import type { Command } from "commander";
 import type { Snapshot } from "../status/snapshot.ts";
 import { examples } from "./command.ts";
@@ -23,7 +23,10 @@ interface StatusOptions {
 }
 
 const REFRESH_MS = 2000;
-/** The view takes at most this part of the time of a large database. */
+/**
+ * The pause after a snapshot is at least this many times as long as taking it, to spare a slow
+ * database.
+ */
 const SHARE = 10;
 
 async function showStatus(
@@ -41,7 +44,7 @@ async function showStatus(
   await showLive(status.take, linesOf);
 }
 
-/** Until the user ends it. */
+/** Runs until the user ends it. */
 async function showLive(
   take: () => Promise<Snapshot>,
   linesOf: (snapshot: Snapshot) => string[],

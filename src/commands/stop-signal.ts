@@ -2,10 +2,10 @@
 import type { Clock } from "../runtime/clock.ts";
 
 /**
- * `npm start` forwards Ctrl-C, so the process gets it twice: a repeat this soon is the same one.
+ * `npm start` forwards Ctrl-C, so the process gets it twice: a repeat this soon is the same signal.
  */
 const SAME_SIGNAL_MS = 500;
-/** The exit code by which shells report SIGINT. */
+/** The exit code with which shells report SIGINT. */
 const INTERRUPTED = 130;
 
 /** Resolves at the first SIGINT or SIGTERM. A later SIGINT ends the process immediately. */

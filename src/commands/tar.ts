@@ -1,6 +1,6 @@
 // Tar archives (POSIX ustar) of a few small files.
 export interface TarFile {
-  /** With its folders, at most 100 bytes. */
+  /** Includes its folders; at most 100 bytes. */
   readonly path: string;
   readonly content: string;
   readonly mode: number;
@@ -8,7 +8,7 @@ export interface TarFile {
 
 const BLOCK = 512;
 
-/** `seconds`: of the last change of each file, since 1970. */
+/** `seconds`: the modification time of every file, in seconds since the epoch. */
 export const tarOf = (files: readonly TarFile[], seconds: number): Uint8Array =>
   Buffer.concat([
     ...files.flatMap((file) => {
@@ -36,6 +36,6 @@ function header({ path, mode }: TarFile, bytes: number, seconds: number): Buffer
   return block;
 }
 
-/** With a NUL at the end. */
+/** Ends with a NUL. */
 const octal = (value: number, width: number): string =>
   `${value.toString(8).padStart(width - 1, "0")}\0`;

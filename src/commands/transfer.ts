@@ -19,7 +19,7 @@ export interface TransferInput {
   readonly to?: string;
 }
 
-/** Rejects with one line for the operator, and PostgreSQL as empty as it was. */
+/** Rejects with one line for the operator, leaving PostgreSQL as empty as it was. */
 export async function transferStore(context: Context, { to }: TransferInput): Promise<void> {
   const { print } = context;
   const config = context.config();
@@ -51,7 +51,7 @@ export async function transferStore(context: Context, { to }: TransferInput): Pr
   print(aboutTransferred({ rows: sumOf(transferred), seconds, config, file }));
 }
 
-/** With --to or SONDE_DATABASE_URL, which may be in a file: others can read a command line. */
+/** Takes --to or SONDE_DATABASE_URL, which may be in a file: others can read a command line. */
 function targetOf(config: Config, to: string | undefined) {
   const { env, allowed, parse } = SETTINGS.databaseUrl;
   if (to === undefined && config.databaseUrl !== undefined)

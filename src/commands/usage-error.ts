@@ -1,16 +1,16 @@
-// What a user reads who has mistyped a command: one line that names what was given and what is
+// What a user reads after mistyping a command: one line that names what was given and what is
 // allowed.
 import type { Command, CommanderError } from "commander";
 import { show } from "../model/validate.ts";
 
-/** For an error that the command line library found while it read the arguments of `command`. */
+/** Words an error that the command line library found in the arguments of `command`. */
 export function usageError(command: Command, { code, message }: CommanderError): Error {
   const path = pathOf(command);
   const fault = faultIn(command, code, message.replace(/^error: /, ""));
   return new Error(`${fault}${fault.endsWith("?") ? " See" : "; see"} \`${path} --help\``);
 }
 
-/** The command's words, from the program's name on. */
+/** Returns the command's words, starting with the program's name. */
 function pathOf(command: Command): string {
   return command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
 }
@@ -44,7 +44,7 @@ function faultIn(command: Command, code: string, message: string): string {
   }
 }
 
-/** `(Did you mean …?)` within a sentence. */
+/** Makes `(Did you mean …?)` part of a sentence. */
 const meantBy = (suggestion: string | undefined): string | undefined =>
   suggestion?.replace(/^\(Did/, "did").replace(/\)$/, "");
 
@@ -54,7 +54,7 @@ const commandsOf = (command: Command): string =>
 const optionsOf = (command: Command): string =>
   command.options.map(({ long }) => long).join(", ") || "no options";
 
-/** `option '--a <b>' argument 'c' is invalid. Allowed choices are d, e.` in the words of ours. */
+/** Rewords `option '--a <b>' argument 'c' is invalid. Allowed choices are d, e.` in our style. */
 const invalidValueIn = (fault: string): string =>
   fault
     .replace(/^option '(?:-\w, )?(--[\w-]+)[^']*' argument (.*) is invalid\./s, "$1: $2 is")

@@ -13,7 +13,7 @@ export interface WrittenFile {
 }
 
 /**
- * Replaces the files of these names in the folder, which is made if it is missing. Returns their
+ * Replaces the files of these names in the folder, creating it if it is missing. Returns their
  * paths. Throws with one line for the operator.
  */
 export function writeFiles(folder: string, files: readonly WrittenFile[]): string[] {
@@ -30,7 +30,9 @@ export function writeFiles(folder: string, files: readonly WrittenFile[]): strin
   }
 }
 
-/** Whole or not at all, and with its own mode, whatever that of the file before it. */
+/**
+ * Replaces the file whole or not at all, with its own mode, whatever mode the previous file had.
+ */
 export function replaceFile(
   folder: string,
   { name, content, isSecret = false }: WrittenFile,

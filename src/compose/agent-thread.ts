@@ -18,13 +18,15 @@ export type AgentThread = ReturnType<typeof startAgentThread>;
 
 const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 24 };
 
-/** The agents of this process that get a thread: none if one agent is all that it runs. */
+/**
+ * Returns how many agents of this process get a thread: none if a single agent is all that it runs.
+ */
 export function agentThreadsOf({ roles, agentThreads }: Config): number {
   if (!roles.includes("agent")) return 0;
   return roles.length === 1 && agentThreads === 1 ? 0 : agentThreads;
 }
 
-/** Starts the thread, which loads its modules until it gets its order. */
+/** Starts the thread, which loads its modules while it waits for its order. */
 export function startAgentThread(config: Config, log: Logger) {
   const channel = config.natsUrls ? undefined : new MessageChannel();
   const { worker, failed, end } = startWorker(config, channel?.port2);
@@ -52,11 +54,13 @@ export function startAgentThread(config: Config, log: Logger) {
         if (!isLost) await agent.ask("stop");
       },
     }),
-    /** The location of the agent, which has a connection of its own to NATS, has other keys. */
+    /** Hands over the location's changed keys, for the agent's own connection to NATS. */
     useKeys(locationKeys: LocationKeys): void {
       agent.ask("useKeys", locationKeys).catch(() => undefined); // `failed` has the reason
     },
-    /** Rejects when the agent cannot work, with the reason. */
+    /**
+     * Rejects with the reason if the agent cannot work. Resolves to why it is degraded, if it is.
+     */
     async check(): Promise<string | undefined> {
       const { connected, detail, degraded, refusal } = await agent.ask("status");
       if (!connected) throw new Error(detail);

@@ -4,7 +4,7 @@ import { keepCompiledCode } from "../runtime/compiled-code.ts";
 import type { AgentThreadData } from "./agent-worker.ts";
 
 keepCompiledCode();
-// Only what is imported from here on is kept.
+// Only modules imported from here on are kept.
 const { serveAgent } = await import("./agent-worker.ts");
 const { openLog } = await import("../runtime/logger.ts");
 const data = workerData as AgentThreadData;

@@ -1,5 +1,5 @@
 // An agent in a thread of its own, as that thread sees it. The main thread tells it when to start
-// and stop, and where the process is in the network.
+// and stop, and which ports and servers are the process's own.
 import type { MessagePort } from "node:worker_threads";
 import type { AgentBus, BusStatus } from "../bus/bus.ts";
 import type { Agent } from "../agent/agent.ts";
@@ -18,15 +18,15 @@ import type { BusConfig } from "./bus.ts";
 import { createKeyRing } from "./location-keys.ts";
 import type { LocationKeys } from "./location-keys.ts";
 
-/** The data of the worker. */
+/** The worker's `workerData`. */
 export interface AgentThreadData {
   readonly config: BusConfig;
   readonly log: LogSettings;
-  /** To the bus of this process; undefined where an agent has a connection to NATS. */
+  /** Leads to the bus of this process; undefined if the agent connects to NATS itself. */
   readonly port: MessagePort | undefined;
 }
 
-/** Where the process is, as far as it is known. */
+/** The process's own ports and servers, as far as they are known. */
 export interface KnownNetwork {
   readonly ports: ReadonlySet<number>;
   readonly servers: ReadonlyMap<string, ServerAddress>;
@@ -42,7 +42,7 @@ export interface AgentThreadOrder extends AgentOrder {
   readonly locationKeys: LocationKeys;
 }
 
-/** What the main thread asks. */
+/** The calls that the main thread makes. */
 export interface AgentThreadCalls {
   start(order: AgentThreadOrder): Promise<void>;
   stop(): Promise<void>;
@@ -77,7 +77,7 @@ export function serveAgent(
         ? createThreadBus(port)
         : await openConfiguredBus(config, log, registry, { name, sealerOf });
       agent = composeAgent(order, { bus, log, registry, own });
-      saveCompiledCode(); // which no call should wait for
+      saveCompiledCode(); // now, since no call should wait for it
       await agent.start();
     },
     async stop() {

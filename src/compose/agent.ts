@@ -12,7 +12,7 @@ import type { Logger } from "../runtime/logger.ts";
 import type { Registry } from "../runtime/metrics.ts";
 import { VERSION } from "../version.ts";
 
-/** Crosses to the agent's thread. */
+/** Settings of an agent that can be sent to its thread. */
 export interface AgentOrder extends Pick<
   AgentSettings,
   "locationId" | "agentId" | "uplinkCheck" | "spoolPath" | "leftSpoolPaths" | "concurrency"

@@ -13,11 +13,11 @@ export interface BusConfig extends Pick<
   Config,
   "natsUrls" | "natsCredentials" | "natsNkey" | "natsCa" | "natsCert" | "natsKey" | "location"
 > {
-  /** For the hub, which makes the streams; without them, for an agent of the location. */
+  /** Set for the hub, which makes the streams; unset for an agent of the location. */
   readonly streams?: StreamSettings;
 }
 
-/** For an agent in another thread, which gets no other secrets. */
+/** Returns the settings for an agent in another thread, which gets no other secrets. */
 export const agentBusConfigOf = (config: Config): BusConfig => ({
   natsUrls: config.natsUrls,
   natsCredentials: config.natsCredentials,
@@ -34,7 +34,7 @@ export const streamsOf = (config: Config): StreamSettings => ({
   replicas: config.natsReplicas,
 });
 
-/** On NATS. */
+/** Needed only on NATS. */
 export type BusUser = Pick<NatsBusOptions, "name" | "sealerOf">;
 
 export async function openConfiguredBus(

@@ -1,14 +1,17 @@
-// When the credentials of this process expire.
+// The metric of when the credentials that this process uses or stores expire.
 import { X509Certificate } from "node:crypto";
 import type { Config } from "../config/config.ts";
 import type { Sample } from "../runtime/exposition.ts";
 import { registerSampled } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
-/** In epoch seconds, by name; undefined for what does not expire. */
+/** Epoch seconds by name; undefined for what does not expire. */
 type Expiries = Readonly<Record<string, number | undefined>>;
 
-/** `readToken`: when the first of the tokens expires that nobody renews; null: none does. */
+/**
+ * `readToken`: epoch milliseconds at which the first token expires that nobody renews; null: none
+ * does.
+ */
 export function registerCredentialExpiry(
   registry: Registry,
   config: Config,
@@ -40,7 +43,7 @@ const expiriesOf = ({ natsCert, natsCa, natsCredentials, databaseCa }: Config): 
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Of the certificates in the PEM, the first that expires. */
+/** Returns when the first of the PEM's certificates expires. */
 function firstExpiry(pem: string | undefined): number | undefined {
   const expiries = (pem?.match(PEM) ?? []).map((each) =>
     new X509Certificate(each).validToDate.getTime(),
@@ -48,13 +51,13 @@ function firstExpiry(pem: string | undefined): number | undefined {
   return expiries.length === 0 ? undefined : Math.min(...expiries) / 1000;
 }
 
-/** Of the JWT in a `.creds` file. */
+/** Returns when the JWT in a `.creds` file expires. */
 function expiryOfUser(credentials: string | undefined): number | undefined {
   const claims = /^[\w-]+\.([\w-]+)\.[\w-]+$/m.exec(credentials ?? "")?.[1] ?? "";
   try {
     const { exp } = JSON.parse(Buffer.from(claims, "base64url").toString()) as { exp?: unknown };
     return typeof exp === "number" ? exp : undefined;
   } catch {
-    return undefined; // NATS says what is wrong with them
+    return undefined; // NATS reports what is wrong with them
   }
 }

@@ -14,33 +14,35 @@ import { FIRST_OWNER } from "./first-start.ts";
 import { simulationOn, weeksUpTo } from "./simulation.ts";
 
 const DAY_MS = 86_400_000;
-/** Eight of them are whole. */
+/** Eight of them are whole calendar weeks. */
 const WEEKS = 9;
-/** Of a steady, a busy, a flaky, a recovering and a slow call, an hour apart. */
+/** A steady, a busy, a flaky, a recovering and a slow call, each run once an hour. */
 const SIZE = { seed: 1, calls: 5, locations: 3, frequency: 60 };
-/** Of the whole weeks, so that the recovering call has time to recover. */
+/**
+ * Which of the whole weeks is the troubled one: early enough for the recovering call to recover.
+ */
 const TROUBLED_WEEK = 5;
-/** Of the whole weeks too: 12 to 19 days before the history ends. */
+/** Which of the whole weeks has the slow release: 12 to 19 days before the history ends. */
 const SLOW_RELEASE = 7;
-/** A few milliseconds of work each, with half as long for everything else in between. */
+/** Batches take a few milliseconds; the pause after each, half as long, is for everything else. */
 const [BATCH, PAUSE] = [24, 0.5];
 
 export interface HistoryOptions {
   readonly store: Store;
   readonly log: Logger;
-  /** Holds this process's leases. */
+  /** The name under which this process holds leases. */
   readonly holder: string;
-  /** Of its first results, epoch milliseconds. */
+  /** The time of its first results, epoch milliseconds. */
   readonly from: number;
   readonly signal: AbortSignal;
 }
 
-/** Of the first results of a history that ends now. */
+/** Returns the time of the first results of a history that ends now. */
 export const historyStart = (now: number): number => weeksUpTo(now, WEEKS).from;
 
 /**
- * Fills the history up to now, in small pieces beside the service, and computes its insights.
- * Rejects with the signal's reason; doing it again completes it.
+ * Fills the history up to now, in small pieces while the service runs, and computes its insights.
+ * Rejects with the signal's reason; calling it again completes the history.
  */
 export async function fillHistory(options: HistoryOptions): Promise<void> {
   const { store, log, holder, from, signal } = options;
@@ -54,12 +56,12 @@ export async function fillHistory(options: HistoryOptions): Promise<void> {
   const fill = { ...simulationOn({ log }), store, plan, actor: "demo", signal };
   for (const part of partsOf(from, weeksUpTo(await store.now(), 0).until))
     await fillStore({ ...fill, ...part, batch: BATCH, pause: PAUSE });
-  // The service would, within a minute.
+  // The service would compute them too, up to a minute later.
   const metrics = createInsightMetrics(new Registry());
   await createInsights({ store, log, holder, metrics, clock: systemClock }).run(signal);
 }
 
-/** The last day first, then week by week: that is what a newcomer looks at meanwhile. */
+/** Yields the last day first, then week by week: a newcomer looks at that day meanwhile. */
 function* partsOf(from: number, until: number): Generator<Pick<FillOptions, "from" | "until">> {
   yield { from: Math.max(from, until - DAY_MS), until };
   for (let end = until; end > from; end -= 7 * DAY_MS)

@@ -1,5 +1,5 @@
 // The demo of `sonde serve --demo`: its target, the calls to it, and in an empty store some
-// history, created once. The data folder keeps the target's port, and what is not complete.
+// history, created once. The data folder keeps the target's port, and what is still unfinished.
 import { createDemoTarget } from "../demo/demo-target.ts";
 import { seedDemo } from "../demo/seed-demo.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
@@ -31,9 +31,11 @@ export interface Demo extends Companion {
     store: Store,
     options: { readonly apiUrl: string; readonly locationId: string },
   ): Promise<void>;
-  /** Whether there is a history to fill: in a store that was empty, until it is done. */
+  /**
+   * Whether there is a history to fill: in a store that was empty, until the history is complete.
+   */
   hasHistory(): boolean;
-  /** Fills it, or completes it. Rejects with the signal's reason. */
+  /** Fills the history, or completes it. Rejects with the signal's reason. */
   fillHistory(options: Omit<HistoryOptions, "from">): Promise<void>;
 }
 

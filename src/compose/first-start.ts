@@ -1,4 +1,4 @@
-// What an empty store gets: its first location and its first key.
+// Gives an empty store its first location and its first key.
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
@@ -11,8 +11,8 @@ export const KEY_FILE = "owner-key";
 export const FIRST_KEY_ID = "0-first-key";
 
 /**
- * Adds the location that this process serves, or in an empty store the one it is configured for.
- * Rejects if the one that it serves was removed.
+ * Adds the location that this process serves, or the configured one to an empty store. Rejects if
+ * the location that it serves was removed.
  */
 export async function ensureLocation(
   store: Store,

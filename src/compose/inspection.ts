@@ -1,5 +1,5 @@
-// Looks at the configured parts as they are: it makes no folder, no key, no stream and no consumer,
-// and migrates nothing.
+// Inspects the configured parts without changing them: creates no folder, no key, no stream and no
+// consumer, and migrates nothing.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { spoolSize } from "../agent/reporting/spool-size.ts";
@@ -24,7 +24,7 @@ import { VERSION } from "../version.ts";
 import { streamsOf } from "./bus.ts";
 import { locationOf, MASTER_KEY_FILE } from "./store.ts";
 
-/** What `ground` opens is closed with it. */
+/** Disposing of it closes what `ground` has opened. */
 export interface OpenGround extends AsyncDisposable {
   readonly ground: Ground;
 }
@@ -53,7 +53,7 @@ export function openGround(read: ReadConfig, env: Environment): OpenGround {
   };
 }
 
-/** What `take` opens is closed with it. */
+/** Disposing of it closes what `take` has opened. */
 export function openStatus(config: Config): AsyncDisposable & { take: () => Promise<Snapshot> } {
   let opened: Promise<Inspection> | undefined;
   const close = async (): Promise<void> => {
@@ -71,7 +71,7 @@ export function openStatus(config: Config): AsyncDisposable & { take: () => Prom
   return {
     async take() {
       const snapshot = await takeSnapshot(sources);
-      // A file may be opened by a service meanwhile; a server may be back.
+      // Closed, to be opened anew: a service may open the file meanwhile; a server may be back.
       if (!config.databaseUrl || typeof snapshot.service === "string") await close();
       return snapshot;
     },
@@ -79,10 +79,10 @@ export function openStatus(config: Config): AsyncDisposable & { take: () => Prom
   };
 }
 
-/** Shorter than a check may take: the server ends a statement that nobody waits for. */
+/** Shorter than a check may take, so that the server ends a statement that nobody waits for. */
 const STATEMENT_SECONDS = 10;
 
-/** The configured store, to be read only. */
+/** Opens the configured store for reading only. */
 export const inspectStore = (config: Config): Promise<Inspection> =>
   openInspection({
     location: locationOf(config, { path: (file) => join(config.dataDir, file) }, STATEMENT_SECONDS),
@@ -108,7 +108,7 @@ function sealerOf({ masterKey, masterKeysOld, dataDir }: Config): Sealer | undef
   return current && createSealer({ current, ...(masterKeysOld && { old: masterKeysOld }) });
 }
 
-/** A running agent keeps its spools to itself, and says what they hold. */
+/** Asks the running agent, which keeps its spools to itself; without one, reads the files. */
 async function spoolsOf(
   { dataDir }: Config,
   ops: (path: string) => Promise<OpsAnswer>,

@@ -4,7 +4,7 @@ import { hashApiKey, newApiKey } from "../runtime/api-key.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Store } from "../store/store.ts";
 
-/** The name in the audit trail. */
+/** The actor in the audit trail. */
 export type LocalActor = "command line" | "first start" | "demo";
 
 export interface IssuedKey extends Principal {

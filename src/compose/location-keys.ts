@@ -1,12 +1,13 @@
-// The keys under which messages travel on NATS: the hub has those of all locations, an agent its
-// own.
+// The keys that seal messages on NATS: the hub has those of all locations, an agent its own.
 import type { SealerOf } from "../bus/nats/sealing.ts";
 import type { Config } from "../config/config.ts";
 import { createMessageSealer } from "../runtime/message-sealer.ts";
 import type { MessageSealer } from "../runtime/message-sealer.ts";
 import { locationKeyOf, SealError } from "../runtime/secrets.ts";
 
-/** The keys of a location, 32 bytes each: the first seals, all open. Throws where it has none. */
+/**
+ * Returns the keys of a location, 32 bytes each: the first seals, all open. Throws if it has none.
+ */
 export type KeysOf = (locationId: string) => LocationKeys;
 
 export type LocationKeys = readonly [Uint8Array, ...Uint8Array[]];
@@ -21,7 +22,7 @@ export function createKeyRing(keysOf: KeysOf) {
   const sealerOf: SealerOf = (locationId) => {
     const known = sealers.get(locationId);
     if (known) return known;
-    if (sealers.size >= MAX_SEALERS) sealers.clear(); // whoever sends names the location
+    if (sealers.size >= MAX_SEALERS) sealers.clear(); // the sender chooses the location's name
     const sealer = createMessageSealer(keysOf(locationId));
     sealers.set(locationId, sealer);
     return sealer;
@@ -29,12 +30,14 @@ export function createKeyRing(keysOf: KeysOf) {
   return {
     keysOf,
     sealerOf,
-    /** Its keys are others now. */
+    /** Call it when the location's keys have changed. */
     changed: (locationId: string): void => void sealers.delete(locationId),
   };
 }
 
-/** Of a process that is only an agent: configured, or derived from the configured master key. */
+/**
+ * Returns the keys of a process that is only an agent: configured, or derived from the master key.
+ */
 export function agentKeysOf(config: Config): KeysOf {
   const { location, locationKeys, masterKey, masterKeysOld = [] } = config;
   const own = locationKeys ?? (masterKey && derivedKeys([masterKey, ...masterKeysOld], location));

@@ -18,8 +18,8 @@ export const openOwnNetwork = (config: Config, bus: Bus): Promise<WatchedNetwork
   });
 
 /**
- * Includes the ports of NATS servers, which may be tunnelled to this machine. Port 0 is known only
- * once its listener has started.
+ * Includes the ports of NATS servers, which may be tunnelled to this machine. Leaves out port 0:
+ * the port taken is known only once its listener has started.
  */
 export const portsOf = (config: Config): number[] =>
   [config.opsPort, config.port, ...natsServers(config).map(portOf)].filter((port) => port !== 0);
@@ -34,7 +34,7 @@ export const serversOf = (config: Config): string[] => [
 export const uplinkCheckOf = (config: Config): readonly string[] =>
   config.uplinkCheck.length > 0 ? config.uplinkCheck : natsServers(config);
 
-/** The listener; adds its port to the own network as soon as it listens. */
+/** Returns the listener, made to add its port to the own network as soon as it listens. */
 export const announcingPort = (
   listener: Service,
   own: WatchedNetwork,
@@ -55,7 +55,7 @@ const natsServers = ({ natsUrls = [] }: Config): string[] =>
     return `${hostname}:${port || NATS_PORT}`;
   });
 
-/** Empty for SQLite, and for a socket in a folder. */
+/** Empty for SQLite, and for a Unix socket. */
 function databaseServers({ databaseUrl }: Config): string[] {
   if (!databaseUrl) return [];
   const { hostname, port, searchParams } = new URL(databaseUrl);

@@ -1,4 +1,4 @@
-// The store of the service, with the metrics of what goes through it.
+// Opens the store of the service, with metrics of what goes through it.
 import { createCallMetrics } from "../call-metrics/call-metrics.ts";
 import type { Config } from "../config/config.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
@@ -11,11 +11,14 @@ import { openConfiguredStore } from "./store.ts";
 
 export interface ObservedStore {
   readonly store: Store;
-  /** Runs beside the roles. */
+  /** Services that run beside the roles. */
   readonly watches: readonly Service[];
 }
 
-/** The aggregator stores what agents report, the scheduler what is MISSED. */
+/**
+ * The roles that store results: the aggregator those of agents, the scheduler those that are
+ * MISSED.
+ */
 const STORING = ["aggregator", "scheduler"] as const;
 
 export async function openObservedStore(

@@ -29,7 +29,7 @@ import { openObservedStore } from "./observed-store.ts";
 import { composeRoles } from "./roles.ts";
 import { traceConfiguredBus } from "./tracing.ts";
 
-/** Requests to token endpoints may take 10 s, then runs in flight 10 s, then the rest a moment. */
+/** Requests to token endpoints may take 10 s, then runs in flight 10 s, and the rest a moment. */
 export const STOP_DEADLINE_MS = 25_000;
 
 export interface System {
@@ -39,11 +39,11 @@ export interface System {
   readonly api: Api | undefined;
   /** Undefined when this process runs only an agent. */
   readonly store: Store | undefined;
-  /** Holds this process's leases. */
+  /** The name under which this process holds leases. */
   readonly holder: string;
   /** The store's first key, if this start generated it. */
   firstKey(): string | undefined;
-  /** Rejects when a part ends that this process cannot do without. */
+  /** Rejects when a part ends that this process needs. */
   readonly failed: Promise<never>;
 }
 
@@ -82,14 +82,14 @@ export async function compose(options: ComposeOptions): Promise<System> {
 
 interface Connections {
   readonly registry: Registry;
-  /** Holds the scheduler's lease. */
+  /** The name under which this process holds leases. */
   readonly holder: string;
   readonly store: Store | undefined;
-  /** What observes the store, beside the roles. */
+  /** Services that observe the store, beside the roles. */
   readonly watches: readonly Service[];
   readonly bus: Bus;
   readonly agentThreads: readonly AgentThread[];
-  /** Of its agents, in their order. */
+  /** The ids of its agents, in order. */
   readonly agentIds: readonly string[];
   readonly keysOf: KeysOf;
 }
@@ -140,7 +140,8 @@ async function openConnections(
   closeLater("tracing", () => traced.close());
   const { bus } = traced;
   if (store) await prepareStore(store, bus, config);
-  // With the data folder locked, whatever held the lease before has ended: no need to wait for it.
+  // With the data folder locked, any previous holder of the lease has ended: no need to wait for
+  // it.
   const holder = config.databaseUrl ? name : "data folder";
   return { registry, holder, store, watches, bus, agentThreads, agentIds, keysOf };
 }
@@ -151,7 +152,7 @@ async function prepareStore(store: Store, bus: Bus, { roles, location }: Config)
   if (!bus.durable) await store.pendingRuns.markAllUnpublished();
 }
 
-/** `opened` comes first in the lifecycle: it is closed last, also when a later service fails. */
+/** `opened` comes first in the lifecycle: it is closed last, even if a later service fails. */
 async function wire(
   options: ComposeOptions,
   connections: Connections,
@@ -179,7 +180,7 @@ async function wire(
   return { lifecycle, ops, api, store, holder, firstKey: () => firstKey?.generated(), failed };
 }
 
-/** Starts last: a ready process has a key, and a failed start leaves it to the next one to show. */
+/** Starts last: a ready process has a key, and a failed start leaves the key to the next one. */
 function firstKeyOf(store: Store, { config, dataDir }: ComposeOptions) {
   let generated: string | undefined;
   return {

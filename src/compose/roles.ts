@@ -49,12 +49,12 @@ export interface RoleParts {
   readonly store: Store | undefined;
   readonly bus: Bus;
   readonly registry: Registry;
-  /** Holds this process's leases. */
+  /** The name under which this process holds leases. */
   readonly holder: string;
   readonly own: WatchedNetwork;
   /** One for each agent; empty: the agent, if this process has one, runs on the main thread. */
   readonly agentThreads: readonly AgentThread[];
-  /** Of its agents, in their order. */
+  /** The ids of its agents, in order. */
   readonly agentIds: readonly string[];
   readonly keysOf: KeysOf;
   /** Allowed targets in addition to the configured ones. */
@@ -68,16 +68,14 @@ interface HubParts extends RoleParts {
 }
 
 export interface Roles {
-  /**
-   * In start order: those that take results, then those that make them, then those that order runs.
-   */
+  /** In start order: consumers of results, then their producers, then those that order runs. */
   readonly services: readonly Service[];
   readonly api: Api | undefined;
   /** The agent on the main thread. */
   readonly agent: Agent | undefined;
 }
 
-/** Composes the roles that the configuration names; the agent and the API load when they do. */
+/** Composes the configured roles; the modules of the agent and the API load only for them. */
 export async function composeRoles(parts: RoleParts): Promise<Roles> {
   const has = (role: Role): boolean => parts.config.roles.includes(role);
   const hub = hubPartsOf(parts);
@@ -107,7 +105,7 @@ function hubPartsOf(parts: RoleParts): HubParts | undefined {
   return { ...parts, store, dispatcher: { store, bus } };
 }
 
-/** What measures in the background, for /metrics. */
+/** Services that measure in the background, for /metrics. */
 function watchesOf({ config, registry, log }: RoleParts, hub: HubParts | undefined): Service[] {
   const disk = createDiskWatch({ name: "data", folder: config.dataDir, registry, log });
   if (!hub) {
@@ -123,7 +121,7 @@ function watchesOf({ config, registry, log }: RoleParts, hub: HubParts | undefin
 
 const logOf = ({ log }: RoleParts, role: Role): Logger => log.child({ role });
 
-/** Beyond public addresses. */
+/** Returns the allowed targets beyond public addresses. */
 const allowedTargets = ({ config, egressAllow }: RoleParts): string[] => [
   ...config.egressAllow,
   ...egressAllow,
@@ -147,14 +145,16 @@ function aggregatorOf(parts: HubParts): Service[] {
   ];
 }
 
-/** Undefined where each agent has a thread. */
+/** Undefined if each agent has a thread. */
 async function mainAgentOf(parts: RoleParts): Promise<Agent | undefined> {
   if (parts.agentThreads.length > 0) return undefined;
   const { composeAgent } = await import("./agent.ts");
   return composeAgent(agentOrder(parts, 1, 1), parts);
 }
 
-/** Agents stop together: one after another, their runs in flight would exceed the deadline. */
+/**
+ * Agents stop together: if they stopped in turn, their runs in flight would exceed the deadline.
+ */
 function agentsOf(parts: RoleParts): Service {
   const { agentThreads, bus, own, keysOf, config } = parts;
   const locationKeys = keysOf(config.location);
@@ -165,7 +165,7 @@ function agentsOf(parts: RoleParts): Service {
   return together(`agents of ${config.location}`, agents);
 }
 
-/** Of the nth of so many agents. */
+/** Returns the order for agent `n`, from 1, of so many agents. */
 function agentOrder(parts: RoleParts, n: number, agents: number): AgentOrder {
   const { config, bus, agentIds } = parts;
   return {
@@ -178,7 +178,7 @@ function agentOrder(parts: RoleParts, n: number, agents: number): AgentOrder {
   };
 }
 
-/** The first agent takes over the spools of those beyond, from when there were more. */
+/** The first agent takes over spools left from when there were more agents. */
 function spoolsOf({ config, dataDir }: RoleParts, n: number, agents: number) {
   const isLeft = (file: string): boolean =>
     Number(/^spool-(\d+)\.db$/.exec(file)?.[1] ?? 0) > agents;

@@ -1,9 +1,11 @@
-// A link to the web pages that signs in without a key, once.
+// Makes a link to the web pages that signs in without a key, once.
 import { newSignInCode } from "../api/sessions.ts";
 import type { Store } from "../store/store.ts";
 import type { LocalActor } from "./issue-key.ts";
 
-/** As this key, within an hour; undefined without such an active key. */
+/**
+ * Makes a link that signs in as this key, within an hour. Undefined if there is no such active key.
+ */
 export const signInLink = (
   store: Store,
   actor: LocalActor,
@@ -25,6 +27,6 @@ export const signInLink = (
       object_id: keyId,
       fields: [],
     });
-    // Browsers keep what follows the # to themselves: no log has it.
+    // Browsers do not send what follows the #, so no log has it.
     return `${url}/sign-in#${code}`;
   });

@@ -1,5 +1,4 @@
-// Records simulated results as the aggregator does, but without its metrics, which are about real
-// ones.
+// Records simulated results as the aggregator does, but without its metrics, which count real ones.
 import { createAggregatorMetrics } from "../aggregator/metrics.ts";
 import { recordBatch } from "../aggregator/record-results.ts";
 import { slotOf } from "../model/slots.ts";
@@ -10,7 +9,7 @@ import type { FillOptions } from "../simulation/fill-store.ts";
 
 const WEEK_MS = 7 * 86_400_000;
 
-/** The same for every simulation. */
+/** Returns the options that all simulations share. */
 export function simulationOn({
   log,
 }: {
@@ -23,7 +22,7 @@ export function simulationOn({
   };
 }
 
-/** So many weeks, up to the last minute that is over. */
+/** Returns a span of this many weeks, up to the end of the last full minute. */
 export const weeksUpTo = (now: number, weeks: number): Pick<FillOptions, "from" | "until"> => {
   const until = slotOf(now);
   return { from: until - weeks * WEEK_MS, until };

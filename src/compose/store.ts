@@ -10,7 +10,7 @@ import type { StoreOptions } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 
 export interface OpenOptions extends Pick<StoreOptions, "usesSecrets" | "metrics" | "onStored"> {
-  /** Statements may take as long as they need: a command's, not the service's. */
+  /** Lets statements take as long as they need: for commands, not for the service. */
   readonly isPatient?: boolean;
 }
 
@@ -49,10 +49,10 @@ export const locationOf = (
     ? { url, ca, maxConnections, timeoutMs: timeoutSeconds * 1000 }
     : { file: databaseFileOf(dataDir) };
 
-/** Of the embedded database. */
+/** The file of the embedded database. */
 export const databaseFileOf = (dataDir: Pick<DataDir, "path">): string => dataDir.path("sonde.db");
 
-/** How long the store keeps what. */
+/** How long the store keeps each kind of data. */
 export const retentionOf = (config: Config): RetentionDays => ({
   details: config.retentionDetails,
   raw: config.retentionRaw,
@@ -60,14 +60,14 @@ export const retentionOf = (config: Config): RetentionDays => ({
   audit: config.retentionAudit,
 });
 
-/** In the data folder. */
+/** The master key's file in the data folder. */
 export const MASTER_KEY_FILE = "master-key";
 
 /** The configured key, or the one in the data folder, generated on first use. */
 export const masterKeyOf = (config: Config, dataDir: DataDir): Uint8Array =>
   config.masterKey ?? dataDir.key(MASTER_KEY_FILE);
 
-/** With the master keys that are there; undefined where there is none yet. */
+/** Returns a sealer with the master keys that exist; undefined if there is none yet. */
 export const existingSealerOf = (config: Config, dataDir: DataDir): Sealer | undefined =>
   config.masterKey || dataDir.read(MASTER_KEY_FILE) !== undefined
     ? sealerOf(config, dataDir)

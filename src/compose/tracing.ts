@@ -1,4 +1,4 @@
-// Tracing of the runs that this process orders and records, where a collector is configured.
+// Traces the runs that this process orders and records, if a collector is configured.
 import type { Bus } from "../bus/bus.ts";
 import type { Config } from "../config/config.ts";
 import { systemClock } from "../runtime/clock.ts";
@@ -9,7 +9,7 @@ import { VERSION } from "../version.ts";
 export interface TracingParts {
   readonly log: Logger;
   readonly registry: Registry;
-  /** Of this process. */
+  /** The name of this process. */
   readonly name: string;
 }
 
@@ -20,8 +20,8 @@ export interface TracedBus {
 }
 
 /**
- * The bus as it is, unless tracing is on: only then OpenTelemetry is loaded. A process that is only
- * an agent traces nothing: the spans of its runs follow from its reports.
+ * Returns the bus as it is, unless tracing is on; only then is OpenTelemetry loaded. A process that
+ * is only an agent traces nothing: the spans of its runs follow from its reports.
  */
 export async function traceConfiguredBus(
   { otlpUrl, otlpHeaders = {}, otlpSample, roles }: Config,

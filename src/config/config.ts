@@ -43,7 +43,7 @@ export interface ReadConfig {
   readonly invalid: ReadonlySet<keyof Config>;
 }
 
-/** For those who go on with what is valid. */
+/** Reads what is valid, and returns the faults instead of throwing. */
 export function readConfig(env: Environment, overrides: Environment = {}): ReadConfig {
   const faults = unknownVariables(env);
   const invalid = new Set<keyof Config>();
@@ -60,7 +60,7 @@ export function readConfig(env: Environment, overrides: Environment = {}): ReadC
   return { config, faults, invalid };
 }
 
-/** The files that settings are read from, by the name of the variable. */
+/** Returns the files that secret settings are read from, by the name of the variable. */
 export function settingFiles(env: Environment): ReadonlyMap<string, string> {
   const files = settings().flatMap(([, setting]): [string, string][] => {
     const name = `${setting.env}_FILE`;
@@ -70,22 +70,22 @@ export function settingFiles(env: Environment): ReadonlyMap<string, string> {
   return new Map(files);
 }
 
-/** As an operator knows the setting. */
+/** Returns the setting's environment variable. */
 export const variableOf = (name: keyof Config): string => SETTINGS[name].env;
 
-/** One line per setting; secrets appear as `[set]`. */
+/** Prints one line per setting; secrets appear as `[set]`. */
 export function renderConfig(config: Config): string {
   const values: Readonly<Record<string, Config[keyof Config]>> = config;
   const lines = settings().map(([name, { env, secret }]) => {
     const value = values[name];
-    // What is not a list or a plain value stands only in secrets.
+    // Values other than lists and plain values occur only in secrets.
     const text = typeof value === "object" && !Array.isArray(value) ? "" : String(value ?? "");
     return `${env}=${value && (secret || text.includes("\n")) ? "[set]" : text}`;
   });
   return `${lines.join("\n")}\n`;
 }
 
-/** The table of docs/configuration.md, in Markdown. */
+/** Returns the table of docs/configuration.md, in Markdown. */
 export function settingsTable(): string {
   const rows = settings().map(([, setting]) => {
     const { env, secret, defaultMeaning, meaning } = setting;
@@ -104,7 +104,7 @@ export function settingsTable(): string {
 const mayComeFromFile = ({ secret, hasFile }: Setting<unknown>): boolean =>
   secret === true || hasFile === true;
 
-/** The text of a setting; null when it has none. */
+/** Returns the text of a setting; null if it has none. */
 function read(
   setting: Setting<unknown>,
   env: Environment,

@@ -1,4 +1,5 @@
-// The settings of the database: where it is, how a process reaches it, and how much of it it takes.
+// The settings of the database: where it is, how a process reaches it, and how many connections and
+// how much time it may use.
 import { optional, setting } from "./setting.ts";
 import { certificates, integer, oneOf, urlOf } from "./setting-values.ts";
 

@@ -45,7 +45,7 @@ export function urlOf(protocols: readonly string[]) {
   };
 }
 
-/** An http or https URL that paths can be appended to: it ends in no slash. */
+/** An http or https URL that paths can be appended to: returned without a trailing slash. */
 export function baseUrl(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;
   const { protocol, username, password, host, pathname, search, hash } = new URL(text);
@@ -54,7 +54,7 @@ export function baseUrl(text: string): string | undefined {
   return `${protocol}//${host}${pathname}`.replace(/\/+$/, "");
 }
 
-/** An address, or a range such as `10.0.0.0/8`: not every address. */
+/** An address, or a range such as `10.0.0.0/8`, but not the range of all addresses. */
 export function addressRange(text: string): string | undefined {
   const [address = "", length, ...rest] = text.split("/");
   const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;
@@ -62,7 +62,7 @@ export function addressRange(text: string): string | undefined {
   return bits > 0 && fits && rest.length === 0 ? text : undefined;
 }
 
-/** Certificates in PEM, of which OpenSSL can read each. */
+/** Certificates in PEM, each of which OpenSSL can read. */
 export function certificates(text: string): string | undefined {
   const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   return found.length > 0 && found.every(isCertificate) ? text : undefined;
@@ -93,14 +93,14 @@ export function hostAndPort(text: string): string | undefined {
   return isHost && port(hostPort ?? "") ? text : undefined;
 }
 
-/** Of traces by OTLP over HTTP; the path may be left out. */
+/** The URL of a collector of traces by OTLP over HTTP; the path may be left out. */
 export function collectorUrl(text: string): string | undefined {
   const base = baseUrl(text);
   if (base === undefined) return undefined;
   return new URL(base).pathname === "/" ? `${base}/v1/traces` : base;
 }
 
-/** As in W3C baggage, and in OTEL_EXPORTER_OTLP_HEADERS: `name=value,name=value`. */
+/** Headers as in W3C baggage, and in OTEL_EXPORTER_OTLP_HEADERS: `name=value,name=value`. */
 export function headerList(text: string): Readonly<Record<string, string>> | undefined {
   const pairs = text.split(",").map((pair) => {
     const [, name, value] = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*=\s*([!-~]*)\s*$/.exec(pair) ?? [];

@@ -1,4 +1,4 @@
-// What a setting is, and makers of settings of a kind.
+// Defines settings, with builders for the common kinds.
 import { integer } from "./setting-values.ts";
 
 export interface Setting<T> {
@@ -23,7 +23,7 @@ export const optional = <T>(
   definition: Omit<Setting<T>, "default"> & { defaultMeaning: string },
 ): Setting<T | undefined> => ({ ...definition, default: null });
 
-/** A limit of what one owner has. */
+/** A limit on what one owner has. */
 export const budget = (env: string, fallback: string, meaning: string): Setting<number> => ({
   env,
   default: fallback,
@@ -41,7 +41,7 @@ export const retention = (env: string, fallback: string, what: string): Setting<
   parse: integer(1, 36_500),
 });
 
-/** MiB that a stream of NATS holds. */
+/** The most MiB that a stream in NATS holds. */
 export const streamLimit = (env: string, fallback: string, what: string): Setting<number> => ({
   env,
   default: fallback,

@@ -75,7 +75,7 @@ export async function seedDemo(options: DemoOptions): Promise<void> {
   await seedWorkflow(send, options, ids);
 }
 
-/** `ids`: of the calls, by path. */
+/** `ids`: the calls' ids, by path. */
 async function seedWorkflow(
   send: Send,
   options: DemoOptions,
@@ -99,7 +99,7 @@ interface DemoTarget extends Made {
   readonly frequency: number;
 }
 
-/** Also runs it, unless it is deployed already. */
+/** Deploys it and runs it once, unless it is deployed already. */
 async function deployOnce(
   send: Send,
   { locationId: location_id }: DemoOptions,

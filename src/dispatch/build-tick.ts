@@ -1,4 +1,5 @@
-// From pending runs, as their targets are stored now, to the self-contained orders for agents.
+// Builds ticks, the self-contained orders for agents, from pending runs and their targets as stored
+// now.
 import { canRun, hasNoKey, identityOf, ownerOf } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
@@ -15,12 +16,12 @@ export interface UnableRun {
   readonly message: string;
 }
 
-/** By id. */
+/** Documents by id. */
 type Stored = ReadonlyMap<string, StoredDocument>;
 
 /**
- * Ticks hold the credentials and environment values that their calls use. Rights are those of now:
- * sharing that was taken back and revoked keys end runs that were ordered before.
+ * Builds the ticks, with the credentials and environment values that their calls use. Rights are
+ * those of now: withdrawn sharing and revoked keys also end runs that were ordered before.
  */
 export async function buildTicks(
   store: Store,
@@ -65,7 +66,7 @@ const callIdsOf = ({ document }: StoredDocument): readonly string[] =>
 const isAuthorized = ({ document }: StoredDocument): boolean =>
   (document as Call).request.auth_id !== null;
 
-/** `{{name}}` in any text of a call, credentials included. */
+/** Whether any text of a call, credentials included, has a `{{name}}`. */
 const namesEnvironment = ({ calls }: Tick): boolean => /\{\{|%7B%7B/i.test(JSON.stringify(calls));
 
 /** What the runs of a page need from the store. */
@@ -76,7 +77,7 @@ interface Page {
   readonly withKey: ReadonlySet<string>;
 }
 
-/** The tick, or why there is nothing to run. */
+/** Returns the tick, or why there is nothing to run. */
 function tickOf(run: PendingRun, { workflows, calls, withKey }: Page): Tick | string {
   const isWorkflow = run.target_kind === "workflow";
   const target = (isWorkflow ? workflows : calls).get(run.target_id);
@@ -88,7 +89,7 @@ function tickOf(run: PendingRun, { workflows, calls, withKey }: Page): Tick | st
     : { ...runOf(run), calls: [tickCall(run.result_id, target)] };
 }
 
-/** Why whoever ordered the run may no longer have it; undefined if they may. */
+/** Returns why whoever ordered the run may no longer run the target; undefined if they may. */
 function withoutRight(
   run: PendingRun,
   target: StoredDocument,
@@ -99,7 +100,7 @@ function withoutRight(
   return withKey.has(identityOf(run)) ? undefined : hasNoKey(who, run);
 }
 
-/** A run keeps its plan: published again, it is the same tick. */
+/** A run keeps its plan: published again, it has the same calls with the same result ids. */
 function workflowTick(run: PendingRun, workflow: StoredDocument, calls: Stored): Tick | string {
   const callIds = run.call_ids ?? callIdsOf(workflow);
   if (callIds.length === 0) return "the workflow has no calls";

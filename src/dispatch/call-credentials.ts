@@ -1,5 +1,5 @@
-// The credentials of one call of a run under way, as they are stored now: an agent asks for them
-// when a token in its tick has expired.
+// Answers agents that ask for the credentials of one call of a run in flight, as they are stored
+// now, because a token in its tick has expired.
 import { ANSWER_MS } from "../bus/bus.ts";
 import type { Consumer } from "../bus/bus.ts";
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
@@ -9,10 +9,10 @@ import { createSemaphore } from "../runtime/semaphore.ts";
 import { buildTicks } from "./build-tick.ts";
 import type { Dispatcher } from "./dispatch.ts";
 
-/** Requests that are answered at a time: the others leave the database to the scheduler. */
+/** Requests answered at a time: the others leave the database to the scheduler. */
 const PLACES = 4;
 
-/** Answers the requests of agents, while they wait for the answer. */
+/** Answers the requests of agents, as long as they wait for the answer. */
 export function createCallCredentials(dispatcher: Dispatcher): Service {
   const places = createSemaphore(PLACES);
   let consumer: Consumer | undefined;
@@ -31,8 +31,8 @@ export function createCallCredentials(dispatcher: Dispatcher): Service {
 }
 
 /**
- * As the run's tick would carry them if it were published now. Empty unless the run is planned for
- * this location, published and without an outcome, and makes this call.
+ * Returns the credentials that the run's tick would carry if it were published now. Empty unless
+ * the run is planned for this location, published and without an outcome, and makes this call.
  */
 async function credentialsOf(
   { store }: Dispatcher,

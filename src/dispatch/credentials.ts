@@ -1,4 +1,4 @@
-// The credentials that ticks carry, as they are stored now: only those that their calls use.
+// Adds to ticks the credentials that their calls use, as they are stored now.
 import { canRead, hasNoKey, identityOf, isColleague, isOwner, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";
@@ -18,7 +18,7 @@ import type { Store } from "../store/store.ts";
 interface Users {
   /** The stored calls of the ticks, by id. */
   readonly calls: ReadonlyMap<string, StoredDocument>;
-  /** The identities among their owners that have an active key: no other's credentials are sent. */
+  /** The identities among their owners that have an active key: only their credentials are sent. */
   readonly withKey: ReadonlySet<string>;
 }
 
@@ -70,7 +70,7 @@ function authorizedCall(call: TickCall, credentials: Credentials): TickCall {
     : { ...call, authorization };
 }
 
-/** A call gets what its owner may use, whoever runs it; or why it cannot be made. */
+/** Returns what the call's owner may use, whoever runs it, or why the call cannot be made. */
 function authorizationOf(
   call: StoredDocument,
   { settings, tokens, withKey }: Credentials,
@@ -100,7 +100,7 @@ function authorizationOf(
 const isFamiliar = (setting: StoredDocument, call: StoredDocument): boolean =>
   isOwner(ownerOf(call), setting) || isColleague(ownerOf(call), setting);
 
-/** A stranger's variables must not choose the host that gets whatever else the call sends. */
+/** A stranger's variables must not choose the host that receives everything else in the request. */
 function withoutHosts(settings: AuthSetting["settings"], url: string): AuthSetting["settings"] {
   if (isFixed(url)) return settings;
   const refused = new Set(environmentNames([url]));
@@ -129,7 +129,7 @@ function tokenFor(
     : { name: document.meta.name, expires_at: null, withheld };
 }
 
-/** `setting`: given where its keys may be used to renew the token. */
+/** `setting`: given if its keys may be used to renew the token. */
 function tickToken(stored: Token, setting: AuthSetting | undefined): TickToken {
   const { meta, token } = stored;
   const renewal_failure = renewalFailureOf(stored);

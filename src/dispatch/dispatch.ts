@@ -12,8 +12,8 @@ import { buildTicks } from "./build-tick.ts";
 import type { UnableRun } from "./build-tick.ts";
 
 /**
- * Ticks leave the store at most this long before they are due: longer than it takes another
- * scheduler to lead, and short, since agents hold them in memory.
+ * Ticks leave the store at most this long before they are due: longer than another scheduler needs
+ * to take over, yet short, since agents hold them in memory.
  */
 export const PUBLISH_AHEAD_MS = 15_000;
 
@@ -23,10 +23,10 @@ export interface Dispatcher {
 }
 
 /**
- * Publishes the ticks of pending runs and marks them published. Leaves runs for a later beat that
- * are due `PUBLISH_AHEAD_MS` after `now` or later, or whose token is about to be renewed. Records
- * runs with nothing to run as UNABLE_TO_RUN. Rejects with `unavailable` when the bus did not take
- * every tick; those that it did not take stay unpublished.
+ * Publishes the ticks of pending runs and marks them published. Leaves for a later beat the runs
+ * that are due `PUBLISH_AHEAD_MS` after `now` or later, or whose token is about to be renewed.
+ * Records runs with nothing to run as UNABLE_TO_RUN. Rejects with `unavailable` if the bus did not
+ * take every tick; those that it did not take stay unpublished.
  */
 export async function dispatch(
   dispatcher: Dispatcher,
@@ -47,7 +47,7 @@ export async function dispatch(
   if (tooLarge.length > 0) await store.results.recordMissed(tooLarge.map(tooLargeToRun));
 }
 
-/** The beat looks at scheduled runs anyway. */
+/** Only these are marked: the beat looks at scheduled runs anyway. */
 const manualOnes = (ticks: readonly Tick[]): string[] =>
   ticks.filter(({ trigger }) => trigger === "MANUAL").map(({ result_id }) => result_id);
 
@@ -68,7 +68,7 @@ const tooLargeToRun = (run: PendingRun): MissedRun =>
     message: `the ${run.target_kind} is too large to be sent to an agent; its bodies, headers and parameters count`,
   });
 
-/** Planned before it is published: the ledger accepts reports of planned calls only. */
+/** Saves plans before runs are published: the ledger accepts reports of planned calls only. */
 async function plan(
   store: Store,
   runs: readonly PendingRun[],

@@ -1,5 +1,4 @@
-// The environment values that ticks carry, as they are stored now: only those that their calls
-// name.
+// Adds to ticks the environment values that their calls name, as they are stored now.
 import { ownerOf } from "../model/access.ts";
 import { workspaceKey } from "../model/environment.ts";
 import type { Variable } from "../model/environment.ts";
@@ -11,11 +10,11 @@ import type { Store } from "../store/store.ts";
 
 const DEFAULT_WORKSPACE = "global";
 
-/** By name; null for a value that cannot be decrypted. */
+/** Values by name; null for one that cannot be decrypted. */
 type Values = Readonly<Record<string, string | null>>;
 
 /**
- * The values of the run's workspace, then those of the default one. The workspaces are those of
+ * Takes values from the run's workspace, or else from the default one. The workspaces are those of
  * whoever ordered the run, and so of the owner of each call that it may make.
  */
 export async function withEnvironment(
@@ -77,7 +76,7 @@ function withValues(tick: Tick, names: readonly string[], values: Values): Tick 
   return { ...tick, calls, environment };
 }
 
-/** The texts that variables are filled into. */
+/** Returns the texts that variables are filled into. */
 const textsOf = ({ request, authorization }: TickCall): string[] => [
   request.url,
   request.body ?? "",

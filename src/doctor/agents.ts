@@ -10,7 +10,7 @@ import { readableDatabase } from "./ground.ts";
 
 export interface AgentFacts {
   readonly now: number;
-  /** Of the hub. */
+  /** The hub's version. */
   readonly version: string;
   readonly agents: readonly ListedAgent[];
   /** Number of deployments, by location. */
@@ -31,7 +31,7 @@ export const agentsCheck = (ground: Ground): Check => ({
   },
 });
 
-/** Of each kind: a fleet that is offline has one cause. */
+/** Findings of a kind that are shown: a fleet that is offline has one cause. */
 const SHOWN = 5;
 
 export function agentFindings(facts: AgentFacts): Finding[] {

@@ -1,5 +1,4 @@
-// A check, and how checks are run: all of them at once, each with a time limit, whatever the others
-// find.
+// Defines checks, and runs them all at once, each with a time limit, whatever the others find.
 import type { Config } from "../config/config.ts";
 import { variableOf } from "../config/config.ts";
 import { untilAborted } from "../runtime/deadline.ts";
@@ -8,20 +7,20 @@ import { failure, failureOf, skipped } from "./finding.ts";
 
 export interface Check {
   readonly name: string;
-  /** The settings without whose values it can say nothing. */
+  /** The settings that must be valid for it to say anything. */
   readonly needs?: readonly (keyof Config)[];
   readonly run: () => Promise<readonly Finding[]>;
 }
 
-/** Thrown by a check that does not apply, or cannot be made: the reason, as a sentence. */
+/** Thrown by a check that does not apply, or cannot be made, with the reason as a sentence. */
 export class NotApplicable extends Error {
   override readonly name = "NotApplicable";
 }
 
-/** Longer than each attempt to connect takes. */
+/** Longer than any attempt to connect takes. */
 const LIMIT_MS = 12_000;
 
-/** Findings in the order of the checks. Never rejects. */
+/** Returns findings in the order of the checks. Never rejects. */
 export async function runChecks(
   checks: readonly Check[],
   invalid: ReadonlySet<keyof Config>,

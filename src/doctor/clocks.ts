@@ -1,4 +1,4 @@
-// The clocks of this machine, of the database's server, of agents and of the hub.
+// Checks the clocks of this machine, of the database's server, of agents and of the hub.
 import { agentStateOf } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -34,7 +34,7 @@ async function hubClocks(ground: Ground): Promise<Finding[]> {
   return [own, ...agentClocks(agents.filter((agent) => agentStateOf(agent, now) !== "OFFLINE"))];
 }
 
-/** Of a machine that runs only agents: what its agent has measured. */
+/** Reports what the agent has measured, on a machine that runs only agents. */
 async function agentClock({ ops }: Ground): Promise<Finding[]> {
   const answer = await ops("/metrics").catch((cause: unknown) => {
     throw new NotApplicable(
@@ -50,12 +50,15 @@ async function agentClock({ ops }: Ground): Promise<Finding[]> {
 }
 
 interface Ahead {
-  /** How far the other clock is ahead of this machine's. */
+  /** Milliseconds that the other clock is ahead of this machine's. */
   readonly ms: number;
   readonly error: number;
 }
 
-/** As RFC 5905 section 8 does with one reading of the server; the shortest of three trips. */
+/**
+ * Measures as RFC 5905 section 8 does, with one reading of the server; takes the shortest of three
+ * trips.
+ */
 async function measureAhead(database: Inspection, clock: Clock): Promise<Ahead> {
   const trips: Ahead[] = [];
   for (let trip = 0; trip < 3; trip += 1) {
@@ -77,7 +80,7 @@ export function offsetFinding(whose: string, { ms, error }: Ahead): Finding {
   return (off > HARMFUL_MS ? failure : warning)(text, SYNCHRONIZE);
 }
 
-/** An agent with a wrong clock works by the hub's time. */
+/** Warns, no more: an agent with a wrong clock works by the hub's time. */
 function agentClocks(agents: readonly ListedAgent[]): Finding[] {
   const wrong = agents.filter(({ clock_offset_ms }) => Math.abs(clock_offset_ms ?? 0) > ALLOWED_MS);
   if (agents.length > 0 && wrong.length === 0)

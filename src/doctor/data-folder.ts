@@ -39,7 +39,7 @@ interface FolderFacts extends FileFacts {
   readonly files: readonly FileFacts[];
 }
 
-/** The code of the error where it cannot be used. */
+/** Returns the code of the error if the folder cannot be used. */
 async function readFolder(path: string): Promise<FolderFacts | string> {
   try {
     const { mode, uid } = await stat(path);
@@ -47,7 +47,7 @@ async function readFolder(path: string): Promise<FolderFacts | string> {
     const names = (await readdir(path)).filter((name) => OURS.test(name)).toSorted();
     const files = await Promise.all(
       names.map(async (name) => {
-        // A log of the database may go while we look.
+        // A log of the database may disappear meanwhile.
         const found = await stat(join(path, name)).catch(() => undefined);
         return found ? [{ path: join(path, name), mode: found.mode, uid: found.uid }] : [];
       }),

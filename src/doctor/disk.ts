@@ -27,7 +27,7 @@ export interface Space {
   readonly size: number;
 }
 
-/** Of a folder's file system; of that above where the folder is missing. */
+/** Returns the space of a folder's file system; if the folder is missing, of the one above. */
 async function spaceAt(path: string): Promise<Space> {
   try {
     const { bavail, blocks, bsize } = await statfs(path);
@@ -51,7 +51,7 @@ export function diskFinding(what: string, { free, size }: Space): Finding {
   );
 }
 
-/** Its server tells nobody how much room is left. */
+/** Looks at PostgreSQL's folder if it is here: the server does not say how much room is left. */
 async function databaseDisk(ground: Ground): Promise<Finding> {
   const database = await ground.database().catch(() => undefined);
   const size = await database?.size();

@@ -1,8 +1,8 @@
-// What a check finds, and what all findings amount to.
+// Defines what a check finds, and the state that all findings add up to.
 import type { Static } from "typebox";
 import { Type } from "../model/type.ts";
 
-/** From the best to the worst; what is skipped does not count. */
+/** Best to worst; skipped checks do not count. */
 export const STATES = ["skipped", "ok", "warning", "failure"] as const;
 export type State = (typeof STATES)[number];
 
@@ -27,7 +27,7 @@ export const DoctorReportSchema = Type.Object({
 export type DoctorReport = Static<typeof DoctorReportSchema>;
 export type ReportedFinding = Readonly<Static<typeof Finding>>;
 
-/** One plain sentence. */
+/** A finding is one plain sentence. */
 export interface Finding {
   readonly state: State;
   readonly finding: string;
@@ -52,7 +52,7 @@ export const worstOf = (findings: readonly Pick<Finding, "state">[]): DoctorRepo
     findings.some((each) => each.state === state),
   ) ?? "ok";
 
-/** As plugins of monitoring systems exit: 0 ok, 1 warning, 2 critical. */
+/** The exit codes of monitoring plugins: 0 ok, 1 warning, 2 critical. */
 export const EXIT_CODES: Readonly<Record<DoctorReport["state"], number>> = {
   ok: 0,
   warning: 1,
@@ -60,7 +60,8 @@ export const EXIT_CODES: Readonly<Record<DoctorReport["state"], number>> = {
 };
 
 /**
- * The messages of our errors say what happened and, after a colon outside parentheses, what to do.
+ * Turns an error into a finding. Our messages say what happened and, after a colon outside
+ * parentheses, what to do.
  */
 export function failureOf(cause: unknown, advice = "see the log of the service"): Finding {
   const message = cause instanceof Error ? cause.message : String(cause);

@@ -1,4 +1,4 @@
-// What checks look at: the settings, and ways to look that change nothing.
+// What checks examine: the settings, and ways to look that change nothing.
 import type { BusFacts } from "../bus/bus-facts.ts";
 import type { Config, ReadConfig } from "../config/config.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -12,15 +12,18 @@ export interface Ground extends ReadConfig {
   readonly clock: Clock;
   /** The files that secret settings are read from, by the name of the variable. */
   readonly settingFiles: ReadonlyMap<string, string>;
-  /** The same one at each call. Rejects with one line for the operator. */
+  /** Returns the same inspection at each call. Rejects with one line for the operator. */
   readonly database: () => Promise<Inspection>;
-  /** Likewise. */
+  /** Returns the same facts at each call. Rejects with one line for the operator. */
   readonly bus: () => Promise<BusFacts>;
   /** What the ops server of a process with these settings answers. */
   readonly ops: (path: string) => Promise<OpsAnswer>;
-  /** Made of the configured master keys; undefined without any. Throws for a file without a key. */
+  /**
+   * Returns a sealer with the configured master keys; undefined without any. Throws for a file
+   * without a key.
+   */
   readonly sealer: () => Sealer | undefined;
-  /** Reports that the spools in the data folder hold, by their files. */
+  /** Returns what each spool in the data folder holds. */
   readonly spools: () => Promise<readonly SpoolFacts[]>;
 }
 
@@ -33,7 +36,10 @@ export interface SpoolFacts {
 export const isHub = ({ roles }: Config): boolean => roles.some((role) => role !== "agent");
 export const isAgent = ({ roles }: Config): boolean => roles.includes("agent");
 
-/** Rejects with `NotApplicable` on a machine without a database, or where it cannot be read. */
+/**
+ * Rejects with `NotApplicable` on a machine without a database, if the database cannot be read, or
+ * if its schema is not that of this version.
+ */
 export async function readableDatabase(ground: Ground): Promise<Inspection> {
   const database = await hubDatabase(ground);
   const { missing, unknown } = await database.schema();
@@ -43,7 +49,7 @@ export async function readableDatabase(ground: Ground): Promise<Inspection> {
   );
 }
 
-/** The same with any schema. */
+/** Like `readableDatabase`, with any schema. */
 export async function hubDatabase(ground: Ground): Promise<Inspection> {
   if (!isHub(ground.config))
     throw new NotApplicable("does not apply: a machine that runs only agents has no database");
@@ -52,7 +58,7 @@ export async function hubDatabase(ground: Ground): Promise<Inspection> {
   });
 }
 
-/** Rejects with `NotApplicable` without NATS, or where it cannot be reached. */
+/** Rejects with `NotApplicable` without NATS, or if NATS cannot be reached. */
 export async function reachableBus(ground: Ground): Promise<BusFacts> {
   if (!ground.config.natsUrls)
     throw new NotApplicable("does not apply: the bus is inside the process, without NATS");

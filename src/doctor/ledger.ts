@@ -1,4 +1,4 @@
-// The ledger: each due slot of the last hours has one outcome, or a pending run.
+// The ledger: each run due in the last hours has one outcome, or is pending.
 import { formatPeriodTime } from "../model/instant.ts";
 import { MINUTE_MS, newestOpenSlot, SCHEDULER_LEASE } from "../model/slots.ts";
 import type { Inspection } from "../store/inspection.ts";
@@ -10,7 +10,7 @@ import type { Ground } from "./ground.ts";
 import { readableDatabase } from "./ground.ts";
 
 const HOURS = 6;
-/** So that looking takes a few seconds at most: a large service's last minutes are as telling. */
+/** Keeps the check to a few seconds: a large service's last minutes tell as much. */
 const MOST_RUNS = 200_000;
 
 export const ledgerCheck = (ground: Ground): Check => ({
@@ -41,9 +41,9 @@ export interface LedgerFacts {
   readonly due: number;
   readonly missing: number;
   readonly twice: number;
-  /** One that misses a run, and when that was due. */
+  /** A deployment that lacks a run, and the slot in which that was due. */
   readonly example: { readonly deployment_id: string; readonly slot: number } | undefined;
-  /** MISSED outcomes, by their message. */
+  /** Number of MISSED outcomes, by their message. */
   readonly missed: ReadonlyMap<string, number>;
 }
 
@@ -105,7 +105,10 @@ function missedFinding({ due, missed }: LedgerFacts, span: string): Finding {
   );
 }
 
-/** By the code in front of the messages, with the commonest of them: some name a delay. */
+/**
+ * Groups by the code in front of the messages, and shows the commonest one of each: some name a
+ * delay.
+ */
 function reasonsOf(missed: LedgerFacts["missed"]): { message: string; runs: number }[] {
   const byCode = Map.groupBy(
     [...missed].toSorted(([, a], [, b]) => b - a),

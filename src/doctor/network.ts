@@ -1,4 +1,4 @@
-// What calls from this machine may reach: the targets that are opened, name servers, and the hosts
+// What calls from this machine may reach: the targets opened to them, name servers, and the hosts
 // that tell a broken network from a broken target.
 import { Resolver } from "node:dns/promises";
 import { connect, isIP } from "node:net";
@@ -65,7 +65,7 @@ export const namesCheck = ({ config }: Ground): Check => ({
   },
 });
 
-/** The code of its answer, or of why there is none. */
+/** Returns the code of the server's answer, or of why there is none. */
 async function ask(server: string): Promise<string> {
   const resolver = new Resolver({ timeout: DNS_WITHIN_MS, tries: 1 });
   resolver.setServers([server]);
@@ -133,7 +133,7 @@ export function uplinkFindings(
   ];
 }
 
-/** Why a TCP connection cannot be made; undefined if it can. */
+/** Returns why a TCP connection cannot be made; undefined if it can. */
 function reach(hostAndPort: string): Promise<string | undefined> {
   const at = hostAndPort.lastIndexOf(":");
   const host = hostAndPort.slice(0, at).replaceAll(/[[\]]/g, "");

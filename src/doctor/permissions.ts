@@ -1,6 +1,6 @@
-// Who may use files.
+// Reads from a file's mode who may use it.
 
-/** The bits of group and others. */
+/** Whether group or others have any right. */
 export const isShared = (mode: number): boolean => (mode & 0o077) !== 0;
 
 export const isOpenToOthers = (mode: number): boolean => (mode & 0o007) !== 0;

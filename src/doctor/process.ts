@@ -24,7 +24,7 @@ export const processCheck = ({ config, ops }: Ground): Check => ({
   },
 });
 
-/** As many heartbeats without an answer as make an agent offline for the hub. */
+/** As many unanswered heartbeats as make an agent offline for the hub. */
 const NOTABLE_SILENCE = 3;
 
 export function silenceFindings(metrics: string): Finding[] {

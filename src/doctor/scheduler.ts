@@ -12,13 +12,13 @@ export interface SchedulerFacts {
   readonly now: number;
   readonly deployments: number;
   readonly lease: { readonly expires_at: number; readonly cursor: number | null } | undefined;
-  /** Slots that the cursor has passed and that are not open in full. */
+  /** Slots that the cursor has passed but that are not fully open. */
   readonly opening: readonly number[];
-  /** Runs whose time to be recorded as MISSED has passed. */
+  /** Runs that should have been recorded as MISSED by now. */
   readonly expired: number;
 }
 
-/** The reconciler comes every five seconds. */
+/** The reconciler runs every five seconds. */
 const RECONCILED_WITHIN_MS = 60_000;
 
 export const schedulerCheck = (ground: Ground): Check => ({
@@ -84,7 +84,7 @@ function leadFinding({ now, lease, deployments }: SchedulerFacts): Finding {
 }
 
 const ALLOWED_OVERDUE_MS = 3_600_000;
-/** The reports of a month may take hours where calls are many. */
+/** The reports of a month may take hours if there are many calls. */
 const LOST_MS = 24 * 3_600_000;
 
 export const insightsCheck = (ground: Ground): Check => ({
@@ -99,7 +99,7 @@ export const insightsCheck = (ground: Ground): Check => ({
 
 export interface InsightFacts {
   readonly now: number;
-  /** Marked as to be computed. */
+  /** Reports marked to be computed. */
   readonly reports: number;
   /** Since when the oldest of them should have been computed. */
   readonly since: number | undefined;

@@ -21,11 +21,11 @@ export const settingsCheck = ({ config, faults, settingFiles }: Ground): Check =
 const faultOf = (fault: string): Finding =>
   failure(fault, "correct it: docs/configuration.md lists what is allowed");
 
-/** Container platforms mount secrets where nobody else is. */
+/** Container platforms mount secrets where there are no other users. */
 const MOUNTED = /^\/(?:var\/)?run\/secrets\//;
 
 async function checkFile([variable, file]: [string, string]): Promise<Finding[]> {
-  const found = await stat(file).catch(() => undefined); // a missing one is a fault of the setting
+  const found = await stat(file).catch(() => undefined); // a missing file is a fault of the setting
   if (!found || MOUNTED.test(file) || !isOpenToOthers(found.mode)) return [];
   return [
     warning(

@@ -1,4 +1,4 @@
-// A report as people read it: one finding a paragraph, with what to do about it below.
+// Formats a report for people: one finding a paragraph, with what to do about it below.
 import type { DoctorReport, ReportedFinding, State } from "./finding.ts";
 import { count } from "./finding.ts";
 
@@ -11,7 +11,7 @@ const WORDS: Readonly<Record<State, string>> = {
 const STATE_WIDTH = 9;
 const LEAST_WIDTH = 40;
 
-/** `columns`: of the terminal; without them, lines are as long as they are. */
+/** `columns`: the width of the terminal; without it, lines are not wrapped. */
 export function tableOf(report: DoctorReport, columns = Infinity): string {
   const { findings, version, roles } = report;
   const width = Math.max(...findings.map(({ check }) => check.length)) + 2;

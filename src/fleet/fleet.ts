@@ -1,4 +1,5 @@
-// Measures the whole system for /metrics, every 15 s in the background: a scrape waits for nobody.
+// Measures the whole system for /metrics, every 15 s in the background, so that a scrape never
+// waits.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Bus } from "../bus/bus.ts";
 import { parseInstant } from "../model/instant.ts";
@@ -16,7 +17,9 @@ export interface FleetOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: FleetMetrics;
-  /** Many deployments take a while to count: one process need not do what another does. */
+  /**
+   * Many deployments take a while to count, so a process need not count what another one counts.
+   */
   readonly countsDeployments: boolean;
 }
 

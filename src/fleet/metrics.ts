@@ -1,5 +1,5 @@
-// The metrics of the whole system, as a process of the hub knows them. Each has no sample while the
-// database, or the bus, has not said so for a minute.
+// The metrics of the whole system, as a process of the hub knows them. A metric has no sample if
+// its last reading of the database, or of the bus, is more than a minute old.
 import { AGENT_STATES, agentStateOf } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
 import type { BacklogAt, BusBacklog } from "../bus/bus.ts";
@@ -12,7 +12,7 @@ import type { PendingAt } from "../store/records.ts";
 
 export type FleetMetrics = ReturnType<typeof createFleetMetrics>;
 
-/** What the database said at `now`, by its clock. */
+/** What the database held at `now`, by its clock. */
 export interface Ledger {
   readonly now: number;
   readonly locations: readonly string[];
@@ -24,7 +24,7 @@ export interface Ledger {
 export function createFleetMetrics(registry: Registry) {
   const readings = {
     ledger: createReading<Ledger>(systemClock),
-    /** By location. */
+    /** Number of deployments, by location. */
     deployments: createReading<ReadonlyMap<string, number>>(systemClock),
     /** Epoch milliseconds; null: no token expires unrenewed. */
     tokenExpiry: createReading<number | null>(systemClock),
@@ -150,7 +150,7 @@ function registerBacklog(
 
 const STATES = [...AGENT_STATES, "STOPPED"].map((state) => state.toLowerCase());
 
-/** Who stopped in order is no cause for alarm; who went silent may be. */
+/** An agent that stopped in order is no cause for alarm; one that went silent may be. */
 function stateOf(agent: ListedAgent, now: number): string {
   const state = agentStateOf(agent, now);
   return (state === "OFFLINE" && agent.condition === "stopped" ? "STOPPED" : state).toLowerCase();
@@ -162,7 +162,7 @@ const at = (pending: readonly PendingAt[], location: string): PendingAt | undefi
 const secondsSince = (since: number | undefined, now: number): number =>
   since === undefined ? 0 : Math.max(0, now - since) / 1000;
 
-/** Also those that were removed, or never known, while they have something. */
+/** Includes locations that were removed, or never known, while they have agents or pending runs. */
 const locationsOf = ({ locations, agents, pending }: Ledger): string[] => [
   ...new Set([...locations, ...[...agents, ...pending].map(({ location_id }) => location_id)]),
 ];

@@ -1,4 +1,5 @@
-// What a run meets: the load of the hour, slow drift, incidents, and an agent that is away.
+// The conditions that a run meets: the load of the hour, slow drift, incidents, and an agent that
+// is away.
 import { periodStart } from "../model/periods.ts";
 import { MINUTE_MS } from "../model/slots.ts";
 import { SLOW_RELEASE_EVERY, TROUBLED_EVERY } from "./plan.ts";
@@ -6,7 +7,7 @@ import type { Series, SimulatedCall } from "./plan.ts";
 import { createRandom, partOfKey } from "./random.ts";
 
 export interface Conditions {
-  /** How many times as long an answer takes as at the quietest hour. */
+  /** The factor by which answers take longer than at the quietest hour. */
   readonly slowness: number;
   /** The share of calls that fail. */
   readonly failing: number;
@@ -52,7 +53,10 @@ function loadAt(time: number, intoWeek: number): number {
 const weeksSinceRelease = ({ key }: SimulatedCall, time: number): number =>
   (time / WEEK_MS + (key % 1000) / 100) % RELEASE_WEEKS;
 
-/** On a Tuesday at 14:00 UTC. It is slow everywhere, and slowest where its data is farthest. */
+/**
+ * Released on a Tuesday at 14:00 UTC. It is slow everywhere, and slowest where its data is
+ * farthest.
+ */
 const SLOW_RELEASE = {
   intoWeek: DAY_MS + 14 * HOUR_MS,
   slowness: 2.2,
@@ -74,16 +78,16 @@ interface Incident {
   readonly until: number;
   /** The share of calls that fail. */
   readonly failing: number;
-  /** How many times as long an answer takes. */
+  /** The factor by which answers take longer. */
   readonly slowness: number;
 }
 
 const OUTAGE = { hours: 1, failing: 0.9, slowness: 1 };
 const SLOW_HOURS = { hours: 2, failing: 0, slowness: 3 };
-/** At one location of three. */
+/** Affects one location in three. */
 const BAD_ROUTE = { hours: 16, failing: 0.1, slowness: 1.75 };
 
-/** The same at all locations, but for bad routes. */
+/** Returns incidents that are the same at all locations, except for bad routes. */
 function incidentsIn({ call, key }: Series, week: number): Incident[] {
   const random = createRandom(partOfKey(call.key, week));
   const isOnRoute = createRandom(partOfKey(key, week)).chance(1 / 3);

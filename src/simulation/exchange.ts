@@ -10,13 +10,13 @@ import type { Failure } from "./services.ts";
 export interface Exchange {
   readonly result: ResultCode;
   readonly message: string | null;
-  /** Null where no response came. */
+  /** Null if no response came. */
   readonly status: number | null;
   readonly timing: Timing;
 }
 
 const DEADLINE_MS = 30_000;
-/** The share of results whose time says little about the target: the agent was busy. */
+/** The share of results whose time says little about the target, because the agent was busy. */
 const UNCERTAIN = 0.002;
 const UNCACHED_NAME = 0.03;
 

@@ -16,23 +16,23 @@ export interface FillOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly plan: Plan;
-  /** The runs triggered from then (inclusive), epoch milliseconds. */
+  /** Start of the triggers (inclusive), epoch milliseconds. */
   readonly from: number;
-  /** The runs triggered before then, epoch milliseconds. All of them must have ended by now. */
+  /** End of the triggers (exclusive), epoch milliseconds. All their runs must have ended by now. */
   readonly until: number;
-  /** Of the audit trail, for the calls that it creates. */
+  /** The actor in the audit trail for the calls that it creates. */
   readonly actor: string;
   /** Records the reports in the transaction `within`. */
   readonly record: (within: Store, reports: readonly RunReport[]) => Promise<Recorded>;
   /** The most results in one transaction. */
   readonly batch: number;
   /**
-   * The pause after a transaction, as a multiple of the time that it took: others who write to the
-   * same file come in between.
+   * The pause after a transaction, as a multiple of its duration, so that others can write to the
+   * same file in between.
    */
   readonly pause: number;
   readonly signal?: AbortSignal;
-  /** Called with the number of runs that have an outcome since the last time. */
+  /** Called with the number of runs that got an outcome since the last time. */
   readonly onProgress?: (runs: number) => void;
 }
 
@@ -67,7 +67,9 @@ export const runsIn = ({
 }: Pick<FillOptions, "plan" | "from" | "until">): number =>
   plan.calls.length * plan.locations.length * triggersOf(plan, from, until).length;
 
-/** Never the first location of the store: that is the default one, and no agent is at these. */
+/**
+ * Never inserts the first location of the store: that is the default one, and no agent is at these.
+ */
 async function insertLocations({ store, plan }: FillOptions): Promise<void> {
   const created = (await store.now()) + 1;
   for (const { id, label, region } of plan.locations)

@@ -4,7 +4,7 @@ import type { Location } from "../model/location.ts";
 export interface SimulatedLocation extends Location {
   /** Milliseconds of a round trip to the services. */
   readonly distance: number;
-  /** Of the agent. The addresses are for documentation (RFC 5737). */
+  /** The agent's address, one of those for documentation (RFC 5737). */
   readonly address: string;
 }
 
@@ -21,7 +21,7 @@ const CITIES: readonly (readonly [name: string, distance: number])[] = [
   ["Johannesburg", 172],
 ];
 
-/** Beyond the cities, a second location in each, and so on. */
+/** After the last city, each gets a second location, and so on. */
 export function simulatedLocation(index: number): SimulatedLocation {
   const [city = "", distance = 0] = CITIES[index % CITIES.length] ?? [];
   const round = Math.floor(index / CITIES.length) + 1;

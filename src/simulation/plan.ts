@@ -1,5 +1,5 @@
-// What a simulation consists of. Everything in it follows from its seed: simulating again, for
-// longer or at a later time, adds to the same calls, and gives every run the same outcome.
+// Plans a simulation. Everything in it follows from its seed: simulating again, for longer or at a
+// later time, adds to the same calls, and gives every run the same outcome.
 import type { Ownership } from "../model/access.ts";
 import { derivedId } from "../runtime/ids.ts";
 import { simulatedLocation } from "./locations.ts";
@@ -18,7 +18,7 @@ export interface PlanOptions extends Ownership {
   readonly seed: number;
   readonly calls: number;
   readonly locations: number;
-  /** Of the runs, in minutes. */
+  /** Minutes between runs. */
   readonly frequency: number;
   /** A troubled week, by `weekOf`; by default, each call has its own. */
   readonly troubledWeek?: number;
@@ -32,9 +32,9 @@ export interface SimulatedCall {
   readonly name: string;
   readonly url: string;
   readonly service: Service;
-  /** The remainder of its troubled weeks, divided by how often they come. */
+  /** The number of a troubled week, modulo `TROUBLED_EVERY`. */
   readonly troubledWeek: number;
-  /** The remainder of the weeks of its slow releases, divided by how often they come. */
+  /** The number of a slow release's week, modulo `SLOW_RELEASE_EVERY`. */
   readonly slowRelease: number;
 }
 
@@ -51,7 +51,7 @@ export interface Series {
   readonly key: number;
   readonly call: SimulatedCall;
   readonly location: Plan["locations"][number];
-  /** Of a deployment that does not exist: nothing ever calls the targets. */
+  /** The id of a deployment that does not exist: nothing ever calls the targets. */
   readonly deploymentId: string;
 }
 
@@ -65,7 +65,7 @@ export function planOf(options: PlanOptions): Plan {
   return { seed, frequency, owner, owner_org, calls, locations };
 }
 
-/** One for each call and location, in their order. There may be a million. */
+/** Yields one series for each call and location, in order. There may be a million. */
 export function* seriesOf(plan: Plan): Generator<Series> {
   for (const call of plan.calls)
     for (const location of plan.locations)
@@ -93,8 +93,8 @@ function plannedCall(options: PlanOptions, n: number): SimulatedCall {
 }
 
 /**
- * Each owner has its own simulations. The time of an id has to be the same every time: it is only
- * the place among the others.
+ * Derives an id. Each owner has its own simulations. The id's time must be the same every time, so
+ * it is only the place among the others.
  */
 const idOf = (
   { seed, owner, owner_org }: Ownership & { readonly seed: number },

@@ -1,13 +1,13 @@
 // Random numbers that follow from a key: the same key gives the same numbers. Not for secrets.
 
 export interface Random {
-  /** Evenly from 0 to below 1. */
+  /** Uniform from 0 (inclusive) to 1 (exclusive). */
   next(): number;
   chance(share: number): boolean;
   between(low: number, high: number): number;
-  /** Of a normal distribution with mean 0 and deviation 1. */
+  /** Normally distributed, with mean 0 and deviation 1. */
   normal(): number;
-  /** Of a log-normal distribution: half are below the median. */
+  /** Log-normally distributed: half are below the median. */
   logNormal(median: number, sigma: number): number;
   pick<T>(items: readonly [T, ...T[]]): T;
 }

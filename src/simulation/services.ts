@@ -21,7 +21,7 @@ export interface Behaviour {
   readonly incidents: number;
   /** Whether one week in eight has three bad days. */
   readonly troubled: boolean;
-  /** Whether a release makes answers slower, until another one, eight weeks later, mends them. */
+  /** Whether a release makes answers slower, until another one, eight weeks later, fixes them. */
   readonly slowReleases: boolean;
 }
 
@@ -76,7 +76,7 @@ const SERVICES: readonly Named[] = [
   ["fax gateway", "POST", "fax", "/send", { failing: 0.7, failures: ["broken", "refused"] }],
 ];
 
-/** Beyond those that there are, the same again with a number: "payment 2" at pay-2.example. */
+/** After the last service, the same ones follow with a number: "payment 2" at pay-2.example. */
 export function simulatedService(index: number): Service {
   const [name, method, host, path, change] = SERVICES[index % SERVICES.length] as Named;
   const round = Math.floor(index / SERVICES.length) + 1;

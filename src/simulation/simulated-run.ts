@@ -22,10 +22,10 @@ export interface SimulatedRun {
   readonly report: RunReport;
 }
 
-/** For documentation (RFC 5737). */
+/** An address for documentation (RFC 5737). */
 const TARGET_ADDRESS = "203.0.113.10";
 
-/** The triggers from `from` (inclusive) until before `until`. */
+/** Returns the triggers from `from` (inclusive) to `until` (exclusive). */
 export function triggersOf({ frequency }: Plan, from: number, until: number): number[] {
   const triggers: number[] = [];
   for (let at = nextTrigger(frequency, from - 1); at < until; at = nextTrigger(frequency, at))

@@ -1,5 +1,5 @@
-// A view that fills the terminal and is drawn again and again, until the user ends it. It leaves
-// the terminal as it was.
+// A view that fills the terminal and is redrawn until the user ends it. Closing it restores the
+// terminal.
 import type { ReadStream, WriteStream } from "node:tty";
 
 export interface Terminal {
@@ -10,9 +10,9 @@ export interface Terminal {
 }
 
 export interface LiveView {
-  /** Draws these lines, now and whenever the terminal changes its size. */
+  /** Draws these lines, now and whenever the terminal is resized. */
   show(lines: readonly string[]): void;
-  /** Aborts at Ctrl-C, at `q` and at a signal that ends processes. */
+  /** Aborts on Ctrl-C, on `q`, and on SIGINT, SIGTERM or SIGHUP. */
   readonly ended: AbortSignal;
   /** Restores the terminal. */
   close(): void;
@@ -47,7 +47,7 @@ export function openLiveView({ input, output }: Terminal): LiveView {
   output.write(ENTER);
   output.on("resize", draw);
   for (const signal of SIGNALS) process.on(signal, end);
-  if (input.isTTY) input.setRawMode(true); // keys neither show nor wait for the end of a line
+  if (input.isTTY) input.setRawMode(true); // keys are not echoed, and arrive without Enter
   input.on("data", onKeys);
   input.resume();
   return {

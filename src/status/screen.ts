@@ -1,4 +1,4 @@
-// A snapshot as lines of text.
+// Renders a snapshot as lines of text.
 import { tableOf } from "../client/table.ts";
 import type { Column } from "../client/table.ts";
 import { AGENT_STATES } from "../model/agent.ts";
@@ -12,7 +12,7 @@ import type { LocationView, ProcessView, ServiceView, Snapshot } from "./snapsho
 
 const LABEL_WIDTH = 11;
 
-/** Control characters of names and messages do nothing to the terminal. */
+/** Replaces control characters in names and messages, so that none reaches the terminal. */
 export function linesOf({ version, roles, now, process, service }: Snapshot): string[] {
   const lines = [
     `Sonde ${version} (${roles.join(", ")}) at ${formatPeriodTime(now)}`,
@@ -91,7 +91,7 @@ function runLines(runs: readonly RecentRuns[]): string[] {
   ];
 }
 
-/** `perMs`: units of the columns in a millisecond. */
+/** `perMs`: how many of the columns' units make a millisecond. */
 function spreadOf(
   runs: readonly RecentRuns[],
   average: "latency" | "lateness" | "uncertainty",
@@ -107,7 +107,7 @@ function spreadOf(
   return `${mean}, ${lengthOf(Math.max(...measured.map((run) => (run[worst] ?? 0) / perMs)))} at most`;
 }
 
-/** A column for each state that there is, and for those that there should be. */
+/** Shows a column for each state that occurs, and always for ONLINE and OFFLINE. */
 function locationLines(locations: readonly LocationView[]): string[] {
   const states = AGENT_STATES.filter(
     (state) =>

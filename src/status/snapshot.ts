@@ -1,5 +1,5 @@
-// How the service is at one moment, as far as this machine can tell: by the store, and by the
-// process that runs here.
+// The state of the service at one moment, as far as this machine can tell from the store and from
+// the process that runs here.
 import type { Config } from "../config/config.ts";
 import { agentStateOf } from "../model/agent.ts";
 import type { AgentState, ListedAgent } from "../model/agent.ts";
@@ -24,23 +24,23 @@ export interface Sources {
 export interface Snapshot {
   readonly version: string;
   readonly roles: readonly string[];
-  /** Of the database's clock where it could be asked. */
+  /** By the database's clock if it could be asked, otherwise by this machine's. */
   readonly now: number;
   readonly process: ProcessView;
-  /** Undefined on a machine that runs only agents; a text where the database cannot be read. */
+  /** Undefined on a machine that runs only agents; the reason if the database cannot be read. */
   readonly service: ServiceView | string | undefined;
 }
 
 export interface ProcessView {
   /** `ready`, or what is wrong. */
   readonly readiness: string;
-  /** Of the agents in it; undefined without any. */
+  /** The process's agents together; undefined without any. */
   readonly agent:
     | {
         readonly inFlight: number;
         readonly held: number;
         readonly spooled: number;
-        /** By how much the hub's time is ahead, in seconds. */
+        /** Seconds by which the hub's time is ahead. */
         readonly clockOffset: number;
       }
     | undefined;

@@ -17,10 +17,10 @@ export interface Span {
 
 const PHASES: readonly Phase[] = ["dns", "tcp", "handshake", "upload", "processing", "download"];
 
-/** As in the metrics of calls. */
+/** Only `tls` is renamed, as in the metrics of calls. */
 const PHASE_NAMES: Partial<Record<Phase, string>> = { handshake: "tls" };
 
-/** A span of the run, which has the run's ids. `at`: its own part and its parent's. */
+/** Returns a span with ids derived from the run's. `at`: its own part and its parent's. */
 function spanOf(
   runId: string,
   at: { readonly part: string; readonly parent?: string },
@@ -35,7 +35,7 @@ function spanOf(
   };
 }
 
-/** The root: from the run that is pending to the tick on the bus. */
+/** Returns the root span: publishing the run's tick on the bus. */
 export const dispatchSpan = (tick: Tick, span: Span): SpanFacts =>
   spanOf(
     tick.result_id,
@@ -57,7 +57,9 @@ export const dispatchSpan = (tick: Tick, span: Span): SpanFacts =>
     },
   );
 
-/** What the aggregator adds: the agent's spans, and its own, from the report's arrival on. */
+/**
+ * Returns what the aggregator adds: the agent's spans, and its own, from the report's arrival on.
+ */
 export function reportSpans(report: RunReport, recorded: Span): SpanFacts[] {
   const { run_id } = report;
   const [run, ...calls] = agentSpans(report);
@@ -74,7 +76,7 @@ export function reportSpans(report: RunReport, recorded: Span): SpanFacts[] {
   return run ? [run, ...calls, record] : [record];
 }
 
-/** The run, and the calls that it made. */
+/** Returns the spans of the run, and of the calls that it made. */
 function agentSpans({ run_id, agent_id, location_id, results, workflow }: RunReport): SpanFacts[] {
   const meta = workflow?.meta ?? results[0]?.meta;
   if (!meta) return [];
@@ -104,7 +106,7 @@ function agentSpans({ run_id, agent_id, location_id, results, workflow }: RunRep
 
 const instant = (text: string): number => parseInstant(text) ?? 0;
 
-/** The call, its redirects and its phases; nothing where no call was made. */
+/** Returns the spans of the call, its redirects and its phases; none if no call was made. */
 function callSpans(runId: string, result: ReportedResult): SpanFacts[] {
   const { id, meta, timing, hops } = result;
   if (meta.start_time === null || timing.total === null) return [];
@@ -146,7 +148,7 @@ function callSpans(runId: string, result: ReportedResult): SpanFacts[] {
   return [...spans, ...phaseSpans(runId, part, timing, at)];
 }
 
-/** Phases follow one another. */
+/** Each phase starts where the previous one ends. */
 function phaseSpans(
   runId: string,
   parent: string,
@@ -171,7 +173,7 @@ function phaseSpans(
   return spans;
 }
 
-/** By the semantic conventions of HTTP clients, and ours. */
+/** Follows OpenTelemetry's conventions for HTTP clients, and adds our own attributes. */
 const attributesOf = ({ id, meta, timing, request }: ReportedResult): SpanFacts["attributes"] => ({
   "http.request.method": request?.method,
   "http.response.status_code": meta.http_code,

@@ -8,11 +8,11 @@ import { isSampled, traceIdOf } from "./span-ids.ts";
 export interface TracedBusOptions {
   readonly tracing: Pick<Tracing, "add">;
   readonly clock: Clock;
-  /** Of the runs that are traced, from 0 to 1. */
+  /** The share of runs that are traced, from 0 to 1. */
   readonly share: number;
 }
 
-/** What a handler rejects has no spans: it comes again. */
+/** Adds no spans for what a handler rejects: it is delivered again. */
 export function traceBus(bus: Bus, { tracing, clock, share }: TracedBusOptions): Bus {
   const isTraced = (runId: string): boolean => isSampled(traceIdOf(runId), share);
   return {
