@@ -1,10 +1,10 @@
-// What a page is set to, kept in its address: a link leads to the same view.
+// Keeps a page's settings in its address, so that a link leads to the same view.
 import { useLocation } from "preact-iso";
 
-/** The path of a page below the document's base, as the router knows it. */
+/** Resolves a page against the document's base, to the path that the router matches. */
 export const pathOf = (page: string): string => new URL(page, document.baseURI).pathname;
 
-/** The query of the address, and how to change it: undefined removes a name. */
+/** Returns the address's query and a function that changes it; undefined removes a name. */
 export function useAddress(): readonly [
   Readonly<Record<string, string | undefined>>,
   (change: Readonly<Record<string, string | undefined>>) => void,

@@ -1,7 +1,7 @@
-// The public interface, as the pages' session uses it.
+// Calls the public API with the session of the pages.
 import { isReaderAway } from "./reader.ts";
 
-/** An answer with an error, in the words of the interface. */
+/** The error that the API answered with, in its own words; status 0 if no answer came. */
 export class ApiError extends Error {
   readonly status: number;
 
@@ -20,31 +20,31 @@ export interface Options {
   readonly signal?: AbortSignal;
 }
 
-/** Of a path below the interface's, such as `calls/`. */
+/** Returns the URL of a path below the API's root, such as `calls/`. */
 export const urlOf = (path: string): string => new URL(`api/2/${path}`, document.baseURI).href;
 
-/** Called for each answer that says that the session has ended. */
+/** Called for each answer that says the session has ended. */
 let signedOut = (): Promise<boolean> => Promise.resolve(false);
 
-/** `listener` resolves to whether to ask again: the same reader has signed in since. */
+/** `listener` resolves to true if the same reader has signed in again: the request is repeated. */
 export function onSignedOut(listener: () => Promise<boolean>): void {
   signedOut = listener;
 }
 
-/** What a refusal here means, whoever asks about the session itself can tell. */
+/** A 401 on this path is left to its callers: they ask about the session itself. */
 const SESSION = "session/";
 
-/** Rejects with `ApiError`; with status 0 where no answer came. */
+/** Rejects with `ApiError`, with status 0 if no answer came. */
 export const send = async <T>(method: Method, path: string, options?: Options): Promise<T> =>
   (await sendVersioned<T>(method, path, options)).object;
 
-/** An object, and its version, as `If-Match` names it; null where the interface gives none. */
+/** An object and its version, the value for `If-Match`; null if the API sends none. */
 export interface Versioned<T> {
   readonly object: T;
   readonly version: string | null;
 }
 
-/** Likewise. With `If-Match` in the headers, status 412 means that somebody changed the object. */
+/** Like `send`. With an `If-Match` header, status 412 means that somebody changed the object. */
 export async function sendVersioned<T>(
   method: Method,
   path: string,
@@ -56,7 +56,7 @@ export async function sendVersioned<T>(
     headers: {
       ...headers,
       ...(body && { "content-type": "application/json" }),
-      // Does not keep the session open.
+      // Such a request does not keep the session alive.
       ...(isReaderAway() && { "sonde-background": "1" }),
     },
     ...(body && { body: JSON.stringify(body) }),
@@ -75,7 +75,7 @@ export async function sendVersioned<T>(
   );
 }
 
-/** `path`, which may have a query, with these parameters too; the undefined ones are left out. */
+/** Adds parameters to `path`, which may have a query; leaves out undefined and empty ones. */
 export function withQuery(
   path: string,
   query: Readonly<Record<string, string | number | boolean | undefined>>,

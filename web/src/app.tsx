@@ -1,5 +1,5 @@
 // The pages and their paths. Each page is loaded when it is first opened. Links are relative to the
-// document's <base>, which a proxy may have below a path.
+// document's <base>, which has a path if a proxy serves Sonde below one.
 import "./history-guard.ts";
 import { ErrorBoundary, LocationProvider, Route, Router } from "preact-iso";
 import type { Principal } from "../../src/model/access.ts";
@@ -43,10 +43,10 @@ const NewCall = page(() => CallForms().then((part) => part.NewCall));
 const EditCall = page(() => CallForms().then((part) => part.EditCall));
 
 const base = new URL(document.baseURI).pathname;
-/** Everything else on this host is another program's, or the documentation. */
+/** Links that the router handles. Others lead to the documentation, the API or another program. */
 const OURS = /^(?!docs\b|api\/|\/)/;
 
-/** Another reader gets pages of their own. */
+/** The key of the layout: another reader gets freshly mounted pages. */
 const readerOf = ({ owner, org, access_level }: Principal): string =>
   JSON.stringify([owner, org, access_level]);
 

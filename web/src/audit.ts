@@ -1,4 +1,4 @@
-// What an entry of the audit trail is about, and who acted.
+// Tells what an entry of the audit trail is about, and who acted.
 import type { AccessLevel } from "../../src/model/access.ts";
 import type { AuditAction } from "../../src/model/audit.ts";
 
@@ -15,7 +15,7 @@ export interface AuditEntry {
   readonly fields: readonly string[];
 }
 
-/** Where the interface has what is of this kind, and the pages, if they have one of it. */
+/** By kind of object: its list in the API, and its page, if it has one. */
 const PLACES: Readonly<Record<string, { readonly list: string; readonly page?: string }>> = {
   call: { list: "calls", page: "calls" },
   workflow: { list: "workflows", page: "workflows" },
@@ -25,13 +25,13 @@ const PLACES: Readonly<Record<string, { readonly list: string; readonly page?: s
 };
 
 export interface ObjectPlace {
-  /** Of the interface; its answer has the name. */
+  /** Below the API's root; the answer has the object's name. */
   readonly path: string;
-  /** Relative to the document's base. */
+  /** Relative to the document's base; undefined if the object has no page. */
   readonly page: string | undefined;
 }
 
-/** Undefined for what has no name, is another owner's, or was deleted as `entries` say. */
+/** Returns undefined if the object has no name, has another owner, or is in `deleted`. */
 export function placeOf(
   { kind, object_id, object_owner }: AuditEntry,
   deleted: ReadonlySet<string>,
@@ -45,12 +45,12 @@ export function placeOf(
 export const deletedIn = (entries: readonly AuditEntry[]): ReadonlySet<string> =>
   new Set(entries.flatMap(({ action, object_id }) => (action === "delete" ? [object_id] : [])));
 
-/** The levels of the active keys of the owner, by id; undefined while they are read. */
+/** The levels of the owner's active keys, by id; undefined while they are read. */
 export type KeyLevels = ReadonlyMap<string, AccessLevel> | undefined;
 
 const NO_KEYS = ["command line", "first start", "demo"];
 
-/** What the key of an entry is; undefined for an actor without one. */
+/** Describes the key that an entry's actor used; undefined for an actor without a key. */
 export function keyWords(actor: string, levels: KeyLevels, own: string | undefined) {
   if (NO_KEYS.includes(actor)) return undefined;
   if (actor === own) return "Your key";

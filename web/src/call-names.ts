@@ -1,14 +1,14 @@
-// The calls that workflows run, by id.
+// Reads the calls that workflows run, or may run.
 import type { Call } from "../../src/model/call.ts";
 import { ApiError, send } from "./api.ts";
 import { readAll } from "./lists.ts";
 import { useQuery } from "./queries.ts";
 import { mayRun } from "./session.ts";
 
-/** Null: a call that the reader may not see. Undefined while they are read. */
+/** Calls by id: null for one that the reader may not see. Undefined while they are read. */
 export type CallNames = ReadonlyMap<string, Call | null> | undefined;
 
-/** The calls of these ids; of a call of another owner as far as it is shared. */
+/** Reads the calls with these ids; those of other owners as far as they are shared. */
 export function useCalls(ids: readonly string[]): CallNames {
   const asked = [...new Set(ids)].toSorted();
   return useQuery<CallNames>(["calls", "named", asked], async ({ signal }) => {
@@ -26,7 +26,7 @@ async function callOf(id: string, signal: AbortSignal): Promise<Call | null> {
   }
 }
 
-/** Every call that a workflow of the reader may run, by name. Undefined while they are read. */
+/** Reads every call that the reader's workflows may run, by name. Undefined while they are read. */
 export const useRunnableCalls = (enabled: boolean): readonly Call[] | undefined =>
   useQuery<readonly Call[]>(["calls", "runnable"], ({ signal }) => readRunnable(signal), {
     enabled,

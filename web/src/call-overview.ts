@@ -1,4 +1,4 @@
-// A call at one look, as the interface tells it, and what an event changes in it.
+// The overview of a call as the API returns it, and how an event updates it.
 import type { CallDay } from "../../src/model/call-overview.ts";
 import { stateNow } from "../../src/model/call-state.ts";
 import type { StateNow } from "../../src/model/call-state.ts";
@@ -17,11 +17,11 @@ interface OutcomeAt extends Outcome {
 }
 
 export interface CallNow extends StateNow {
-  /** False: of the last result, wherever it was. */
+  /** If false, `locations` has only that of the last result. */
   readonly is_deployed: boolean;
   readonly locations: readonly {
     readonly location_id: string;
-    /** Null: there is none yet. */
+    /** Null: none today or in the three days before (UTC). */
     readonly last: Outcome | null;
   }[];
 }
@@ -35,15 +35,15 @@ export interface CallOverview {
   readonly owner: string;
   readonly locations: readonly string[];
   readonly state: OutcomeAt | null;
-  /** Null: it may not be read. */
+  /** Null: the reader may not see it. */
   readonly now: CallNow | null;
   readonly day: CallDay | null;
 }
 
-/** Of one call, for what is read again. */
+/** The query key of one call's overview, to invalidate it. */
 export const overviewKey = (id: string) => ["calls", id, "overview"] as const;
 
-/** An older result than the one that is known changes nothing. */
+/** Applies an event to a call; a result older than the known one changes nothing. */
 export function withOutcome(call: CallOverview, event: OutcomeAt): CallOverview {
   const { state, now } = call;
   return {

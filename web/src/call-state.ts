@@ -1,4 +1,4 @@
-// What is said of a call's state over the locations where it is deployed.
+// Words a call's state across the locations where it is deployed.
 import { CALL_STATES, stateOf } from "../../src/model/call-state.ts";
 import type { CallState } from "../../src/model/call-state.ts";
 import type { CallNow } from "./call-overview.ts";
@@ -16,7 +16,7 @@ const TONES: Readonly<Record<CallState, Tone>> = {
 
 export const toneOfState = (state: CallState | undefined): Tone => (state ? TONES[state] : "none");
 
-/** `at 1 of 3 locations`; "" where nothing is wrong, or where there is one location only. */
+/** `at 1 of 3 locations`; "" if nothing is wrong, or there is only one location. */
 export function whereText({ state, at, locations }: Said): string {
   if (state === "PASSING" || at.length === 0 || locations.length < 2) return "";
   if (at.length < locations.length) return `at ${at.length} of ${locations.length} locations`;
@@ -43,6 +43,6 @@ export function placesText({ locations }: Said, nameOf: (location: string) => st
   return [...known, ...of("No result yet", null)].join(" ");
 }
 
-/** Between 0 and 1: at how many of its locations it is so. */
+/** Returns the share of its locations that are in the call's state, from 0 to 1. */
 export const shareOf = ({ at, locations }: Said): number =>
   locations.length === 0 ? 0 : at.length / locations.length;

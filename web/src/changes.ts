@@ -1,11 +1,11 @@
-// What of an object's body changes: what others saved meanwhile can stay.
+// Finds what changed in an object's body: sending only that keeps what others saved meanwhile.
 
 type Body = Readonly<Record<string, unknown>>;
 
 const isBody = (value: unknown): value is Body =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** The properties of `after` that differ, within objects too; lists are taken whole. */
+/** Returns the properties of `after` that differ, nested ones too; a list counts as a whole. */
 export function changesOf(before: object, after: object): Body {
   const was = before as Body;
   const changed = Object.entries(after).map(([name, value]) => {

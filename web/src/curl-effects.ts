@@ -11,7 +11,7 @@ export interface BasicCredentials {
 interface Data {
   /** As it is sent in a body. */
   readonly text: string;
-  /** The same before it was encoded. */
+  /** Its name and value before encoding. */
   readonly pair?: KeyValue;
 }
 
@@ -91,7 +91,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   compressed: (command) => void (command.isCompressed = true),
 };
 
-/** They change what curl shows or keeps, or ask for what Sonde does anyway. */
+/** Options that change what curl prints or stores, or ask for what Sonde does anyway. */
 const WITHOUT_EFFECT = new Set(
   `silent show-error verbose include fail fail-with-body fail-early output output-dir remote-name
   remote-name-all remote-header-name remote-time write-out dump-header stderr trace trace-ascii
@@ -109,11 +109,11 @@ export function applyOption(command: Command, { name, value, written }: Option):
   else if (!WITHOUT_EFFECT.has(name) && !name.startsWith("no-")) command.leftOut.push(written);
 }
 
-/** As curl has it: `Name:` removes a header, `Name;` sends one without a value. */
+/** As in curl, `Name:` removes a header, `Name;` sends one without a value. */
 function addHeader({ headers, faults }: Command, line: string, written: string): void {
   if (line.startsWith("@")) return void faults.push(readsFile(written, line.slice(1)));
   const [, key = "", mark, value = ""] = /^(:?[^:;]*)([:;])(.*)$/s.exec(line) ?? [];
-  // HTTP/2 has the method, the path and the like as headers that begin with a colon.
+  // HTTP/2 pseudo-headers, such as `:method` and `:path`, begin with a colon.
   if (key.trim() === "" || key.startsWith(":")) return;
   if (mark === ":" ? value.trim() !== "" : value.trim() === "")
     headers.push({ key: key.trim(), value: value.trim() });
@@ -125,14 +125,14 @@ function addEncoded({ data, faults }: Command, value: string, written: string): 
   else faults.push(readsFile(written, file));
 }
 
-/** `content`, `=content` or `name=content`, of which the content is encoded. */
+/** Expects `content`, `=content` or `name=content`; encodes the content. */
 function urlEncoded(written: string): Data {
   const [, key = "", value = written] = /^([^=]*)=(.*)$/s.exec(written) ?? [];
   if (key === "") return { text: percentEncoded(value) };
   return { text: `${key}=${percentEncoded(value)}`, pair: { key, value } };
 }
 
-/** All but the unreserved characters of RFC 3986. */
+/** Encodes all but the unreserved characters of RFC 3986. */
 const percentEncoded = (text: string): string =>
   encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,
@@ -150,7 +150,7 @@ function addTimeout({ tags, notes }: Command, value: string, written: string): v
     notes.push(`${written} ${value} is lowered to ${LONGEST_S} s, the maximum.`);
 }
 
-/** -1 is without a limit. */
+/** In curl, -1 means no limit. */
 function addRedirects({ tags }: Command, value: string): void {
   const count = Number(value);
   if (!Number.isInteger(count)) return;

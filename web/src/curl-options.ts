@@ -1,4 +1,4 @@
-// The command line of curl: which options there are, and which of them take a value.
+// Parses the command line of curl: which options exist, and which of them take a value.
 
 /** Long names by letter. */
 const LETTERS: Readonly<Record<string, string>> = {
@@ -86,7 +86,7 @@ const TAKES_VALUE = new Set(
   ),
 );
 
-/** Those that take none; `--no-NAME` turns one off. */
+/** Options without a value; `--no-NAME` turns one off. */
 const TAKES_NONE = new Set(
   `alpn anyauth append basic buffer ca-native cert-status clobber compressed compressed-ssh
   create-dirs crlf digest disable disable-eprt disable-epsv disallow-username-in-url
@@ -107,12 +107,12 @@ const TAKES_NONE = new Set(
   version xattr`.split(/\s+/),
 );
 
-/** As far as this table goes: curl gains options with each version. */
+/** Knows the options of the tables above; curl gains options with each version. */
 export const isKnown = (name: string): boolean =>
   TAKES_VALUE.has(name) || TAKES_NONE.has(name.replace(/^no-/, ""));
 
 export interface Option {
-  /** The long name; `url` for what is no option. */
+  /** The long name; `url` for an argument that is not an option. */
   readonly name: string;
   /** Empty for an option that takes none. */
   readonly value: string;
@@ -122,16 +122,16 @@ export interface Option {
 
 export interface CommandLine {
   readonly options: readonly Option[];
-  /** The shell's operator that ends the command. */
+  /** The shell operator that ends the command. */
   readonly end?: string;
 }
 
 const OPERATOR = /^(?:\|\|?|&&?|;|\d?[<>]{1,2}.*)$/;
 
-/** Reads the words that follow `curl`, up to an operator of the shell. */
+/** Reads the words that follow `curl`, up to a shell operator. */
 export function readOptions(words: readonly string[]): CommandLine {
   const options: Option[] = [];
-  const left = words.toReversed(); // taking the first of a long list is slow
+  const left = words.toReversed(); // shifting a long list is slow
   for (let word = left.pop(); word !== undefined; word = left.pop()) {
     if (OPERATOR.test(word)) return { options, end: word };
     if (word.startsWith("--")) {
@@ -147,7 +147,7 @@ export function readOptions(words: readonly string[]): CommandLine {
   return { options };
 }
 
-/** As in `-sSXPOST`: the rest of the word, or else the next one of those left, is the value. */
+/** Reads letters as in `-sSXPOST`: a value is the rest of the word, or else the next word. */
 function readLetters(word: string, left: string[], options: Option[]): void {
   for (let at = 1; at < word.length; at += 1) {
     const letter = word.charAt(at);

@@ -1,4 +1,4 @@
-// Reads a cURL command, as browsers and documentation have them, into the request of a call.
+// Parses a cURL command, as copied from a browser or documentation, into the request of a call.
 import { split } from "shlex";
 import type { KeyValue } from "../../src/model/fields.ts";
 import { isFramingHeader } from "../../src/model/framing-headers.ts";
@@ -12,16 +12,16 @@ export interface CurlRequest {
   readonly parameters: readonly KeyValue[];
   readonly headers: readonly KeyValue[];
   readonly body: string | null;
-  /** Those that make the call as curl would. */
+  /** Tags that make the call behave as curl would. */
   readonly tags: readonly string[];
   readonly basic: BasicCredentials | null;
 }
 
 export interface CurlReading {
-  /** Undefined where there are faults. */
+  /** Undefined if there are faults. */
   readonly request: CurlRequest | undefined;
   readonly faults: readonly string[];
-  /** What was left out, or is to be looked at. */
+  /** What was left out, or needs checking. */
   readonly notes: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export function readCurl(text: string): CurlReading {
   return readingOf(command);
 }
 
-/** Windows' cmd.exe escapes with ^; in bash, arguments of this form do not occur. */
+/** cmd.exe on Windows escapes with ^; arguments of this form do not occur in bash. */
 const isForCmd = (text: string): boolean => /\s\^(?:"|\r?\n)/.test(text) && !/\s\$?'/.test(text);
 
 const newCommand = (): Command => ({
@@ -69,7 +69,7 @@ const newCommand = (): Command => ({
   leftOut: [],
 });
 
-/** Outside of single quotes the shell fills in variables and the output of commands. */
+/** Notes the first variable or command that the shell would expand, outside single quotes. */
 function notesOnShell(text: string): string[] {
   const [found] =
     /(?<!\\)\$(?:[A-Za-z_]\w*|\{\w+\}|\()/.exec(text.replace(/\$?'[^']*'/g, "")) ?? [];
@@ -113,7 +113,7 @@ const rawOf = ({ data }: Command): string[] =>
     .filter(({ pair, text }) => !pair && text !== "")
     .map(({ text }) => text.replaceAll(" ", "%20"));
 
-/** Also those that curl adds by itself. */
+/** Includes the headers that curl adds by itself. */
 function headersOf(command: Command, sendsBody: boolean): readonly KeyValue[] {
   const { headers, cookies, isJson = false, isCompressed = false } = command;
   const given = new Set(headers.map(({ key }) => key.toLowerCase()));

@@ -1,4 +1,4 @@
-// The deployments of a call or a workflow, and those beside which a new one is placed.
+// Reads deployments, tells when they run, and proposes a delay for a new one.
 import type { Deployment } from "../../src/model/deployment.ts";
 import { CHANGE_LEAD_MS, nextDueTimes } from "../../src/model/slots.ts";
 import type { Timing } from "../../src/model/slots.ts";
@@ -10,18 +10,18 @@ import type { Target } from "./runs.ts";
 
 export type { Deployment };
 
-/** Of one target; enough for every location. */
+/** Reads the deployments of one target; the limit is enough for every location. */
 export const useDeployments = ({ kind, id }: Pick<Target, "kind" | "id">) =>
   useRead<List<Deployment>>(
     ["deployments", kind, id],
     `deployments/${kind}/${encodeURIComponent(id)}/?limit=1000`,
   );
 
-/** Those of whoever is signed in, for proposals: at most a thousand. */
+/** Reads the deployments of the signed-in user, for proposals: at most a thousand. */
 export const useOwnDeployments = (): readonly Deployment[] =>
   useRead<List<Deployment>>(["deployments", "own"], "deployments/?limit=1000").data?.results ?? [];
 
-/** A second in which few of `others` are due at these locations. */
+/** Proposes the delay that meets the fewest of `others` at these locations. */
 export const proposalAt = (
   locations: readonly string[],
   frequency: number,
@@ -34,11 +34,11 @@ export const proposalAt = (
       .filter(({ location_id }) => locations.includes(location_id)),
   );
 
-/** When the next runs of a schedule that is saved at `now` are due. */
+/** Returns the next `count` due times of a schedule that is saved at `now`. */
 export const runsOfSaved = (timing: Timing, isNew: boolean, now: number, count: number): number[] =>
   nextDueTimes({ ...timing, active_from: now + (isNew ? 0 : CHANGE_LEAD_MS) + 1 }, now, count);
 
-/** When a deployment runs next. */
+/** Returns when a deployment is next due. */
 export function nextRunOf({ meta, deployment }: Deployment, now: number): number {
   const lead = meta.created === meta.last_update ? 0 : CHANGE_LEAD_MS;
   const active_from = Date.parse(meta.last_update) + lead + 1;

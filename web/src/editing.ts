@@ -1,4 +1,4 @@
-// An object in its form: a draft on top of the version that it began with, and how it is saved
+// Edits an object in a form: keeps a draft on top of the version that it began with, and saves it
 // without losing what others saved meanwhile.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, sendVersioned } from "./api.ts";
@@ -10,39 +10,39 @@ import type { Sending } from "./form.ts";
 /** Somebody else saved the object after it was opened here. */
 export interface Conflict {
   readonly onClose: () => void;
-  /** Begins anew, with what is stored now. */
+  /** Starts over from what is stored now. */
   readonly onReload: () => void;
-  /** Before the form is sent again. */
+  /** Called before the form is sent again, to save over the other version. */
   readonly onOverwrite: () => void;
 }
 
 interface EditingOptions<T, D> {
-  /** Of the interface's list, such as `calls/`. */
+  /** The path of the API's list, such as `calls/`. */
   readonly path: string;
   /** Undefined: a new object. */
   readonly stored: Versioned<T> | undefined;
-  /** What the fields begin with; of a new object without an argument. */
+  /** Returns the initial draft; called without an argument for a new object. */
   readonly draftOf: (object?: T) => D;
-  /** What the draft comes to. `object`: that which it began with. */
+  /** Returns the body of a draft. `object` is the one that the draft began with. */
   readonly bodyOf: (draft: D, object?: T) => object;
-  /** Paths of the body that may not be empty. */
+  /** Paths in the body that must not be empty. */
   readonly required?: readonly string[];
-  /** What to send of a change, beside what differs. `current`: the object that it changes. */
+  /** Adds what the API needs beside what differs. `current` is the object being changed. */
   readonly completed?: (changes: object, current: T) => object;
-  /** Carried out before the draft is sent. */
+  /** Called before the draft is sent; resolves to the draft to send. */
   readonly prepare?: (draft: D) => Promise<D>;
   readonly onSaved: (saved: Versioned<T>) => unknown;
-  /** Called when it was opened anew, after somebody else changed it. */
+  /** Called after a conflict, once the object has been reloaded. */
   readonly onReloaded?: () => unknown;
 }
 
 export interface Editing<T, D> {
   readonly draft: D;
   readonly change: (changed: Partial<D>) => void;
-  /** The object that the draft began with; undefined of a new one. */
+  /** The object that the draft began with; undefined for a new one. */
   readonly object: T | undefined;
   readonly isChanged: boolean;
-  /** How often the draft began anew: fields with a state of their own have it as their key. */
+  /** Counts how often the draft started over: the key of fields that have their own state. */
   readonly round: number;
   readonly discard: () => void;
   readonly sending: Sending;
@@ -98,7 +98,7 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
   };
 }
 
-/** What is edited, on top of what it began with. */
+/** Keeps the draft and the version that it began with. */
 function useDraft<T, D extends object>({
   stored,
   draftOf,
@@ -118,7 +118,7 @@ function useDraft<T, D extends object>({
   };
   const changes = (of: D) => changesOf(bodyOf(first, base?.object), bodyOf(of, base?.object));
   const isChanged = Object.keys(changes(draft)).length > 0;
-  // A newer version is taken over unless there is something to lose.
+  // Adopts a newer version unless that would lose changes.
   useEffect(() => {
     if (!isChanged && stored && stored.version !== base?.version) begin(stored);
   }, [stored?.version]);

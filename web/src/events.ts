@@ -1,4 +1,4 @@
-// What is recorded, as it happens: pages hear of it, and what they show is read again.
+// Streams what is recorded, as it happens, to the pages, and reads again what they show.
 import { effect, signal } from "@preact/signals";
 import type { RecordedOutcome } from "../../src/model/recorded.ts";
 import type { ResultCategory } from "../../src/model/result.ts";
@@ -12,11 +12,11 @@ export interface RecordedEvent extends Omit<RecordedOutcome, "time"> {
   readonly time: string;
 }
 
-/** Whether the pages hear of what happens; `off`: nobody looks, or nobody is signed in. */
+/** The state of the event stream; `off`: the page is hidden, or nobody is signed in. */
 export const liveState = signal<"off" | "live" | "reconnecting">("off");
 
 const READ_AGAIN_EVERY_MS = 2000;
-/** A stream that the server refused is not tried again by the browser. */
+/** Browsers do not retry a stream that the server refused, so this module does. */
 const TRY_AGAIN_AFTER_MS = 15_000;
 
 type Listener<T> = (heard: T) => void;
@@ -24,11 +24,11 @@ type Listener<T> = (heard: T) => void;
 const resultListeners = new Set<Listener<RecordedEvent>>();
 const gapListeners = new Set<Listener<void>>();
 
-/** Calls back for each result that is recorded. Returns what ends it. */
+/** Calls back for each recorded result. Returns a function that unsubscribes. */
 export const onResult = (listener: Listener<RecordedEvent>): (() => void) =>
   subscribe(resultListeners, listener);
 
-/** Calls back when events may have been missed: read again what was patched. */
+/** Calls back when events may have been missed: listeners must read again what they patched. */
 export const onGap = (listener: Listener<void>): (() => void) => subscribe(gapListeners, listener);
 
 function subscribe<T>(listeners: Set<T>, listener: T): () => void {
@@ -38,11 +38,11 @@ function subscribe<T>(listeners: Set<T>, listener: T): () => void {
 
 let source: EventSource | undefined;
 let lastId = "";
-/** Whether there was a stream before, of whoever is signed in. */
+/** Whether the signed-in user has had a stream before. */
 let wasOpen = false;
 let retry: ReturnType<typeof setTimeout> | undefined;
 
-/** Listens for as long as somebody is signed in and the page is in view. */
+/** Listens while somebody is signed in and the page is visible. */
 export function startEvents(): void {
   const isInView = signal(!document.hidden);
   document.addEventListener("visibilitychange", () => {
@@ -70,7 +70,7 @@ function open(): void {
   const isResumed = lastId !== "";
   opened.addEventListener("open", () => {
     liveState.value = "live";
-    // Nothing was heard on the stream before, so that there was no place to go on from.
+    // The stream before had no event, so there was no id to resume from.
     if (wasOpen && !isResumed) readEverythingAgain();
     wasOpen = true;
   });
@@ -94,7 +94,7 @@ function readEverythingAgain(): void {
   for (const listener of gapListeners) listener();
 }
 
-/** Ids of the calls, workflows and runs of which something was recorded. */
+/** Ids of the calls, workflows and runs that something was recorded for. */
 let changed = new Set<unknown>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -103,7 +103,7 @@ function note({ call_id, workflow_id, workflow_result_id }: RecordedEvent): void
   timer ??= setTimeout(readAgain, READ_AGAIN_EVERY_MS);
 }
 
-/** Keys such as `["calls", id, …]`. */
+/** Invalidates the queries with a changed id as the second part of the key: `["calls", id, …]`. */
 function readAgain(): void {
   const ids = changed;
   changed = new Set();

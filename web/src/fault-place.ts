@@ -1,12 +1,12 @@
-// Where in a body a fault is, from the words of the interface.
+// Finds where in a body a fault is, from the error message of the API.
 
 export interface PlacedFault {
-  /** As in `request.url` or `request.headers[0].key`; undefined where it names none. */
+  /** Such as `request.url` or `request.headers[0].key`; undefined if the message names none. */
   readonly path: string | undefined;
   readonly text: string;
 }
 
-/** Of an error message such as `deployment.frequency: 7 is not one of […]`. */
+/** Parses an error message such as `deployment.frequency: 7 is not one of […]`. */
 export function placeFault(message: string): PlacedFault {
   const required = /^'([\w.[\]-]+)' is a required property/.exec(message);
   if (required) return { path: required[1], text: message };

@@ -1,7 +1,7 @@
-// What is wrong with the body that a form sends, and until when.
+// Tells what is wrong with the body that a form sends, and which faults still stand.
 import { placeFault } from "./fault-place.ts";
 
-/** Required properties that are empty, in the words of the interface. */
+/** Returns a fault for each empty required property, in the API's words. */
 export const missingFrom = (body: object, required: readonly string[]): string[] =>
   required
     .filter((path) => {
@@ -10,7 +10,7 @@ export const missingFrom = (body: object, required: readonly string[]): string[]
     })
     .map((path) => `'${path}' is a required property`);
 
-/** Those whose field still has what it had in `sent`; and those of no field. */
+/** Returns the faults of unchanged fields, whose value is still that in `sent`, and of no field. */
 export const standing = (faults: readonly string[], sent: object, body: object): string[] =>
   faults.filter((fault) => {
     const { path } = placeFault(fault);
@@ -20,14 +20,14 @@ export const standing = (faults: readonly string[], sent: object, body: object):
     );
   });
 
-/** The fault of this path, or of a part of it. */
+/** Returns the first fault at this path or below it. */
 export const faultOf = (faults: readonly string[], path: string): string | undefined =>
   faults.find((fault) => {
     const { path: at } = placeFault(fault);
     return at !== undefined && isWithin(at, path);
   });
 
-/** Those that no field of these paths shows. */
+/** Returns the faults that no field at these paths shows. */
 export const faultsBeside = (faults: readonly string[], paths: readonly string[]): string[] =>
   faults.filter((fault) => {
     const { path: at } = placeFault(fault);
@@ -37,7 +37,7 @@ export const faultsBeside = (faults: readonly string[], paths: readonly string[]
 const isWithin = (at: string, path: string): boolean =>
   at === path || at.startsWith(`${path}.`) || at.startsWith(`${path}[`);
 
-/** `path` as in `request.headers[0].key`; undefined where the body has no such property. */
+/** `path` is as in `request.headers[0].key`; undefined if the body has no such property. */
 function valueAt(body: object, path: string): unknown {
   const steps = path.match(/[^.[\]]+/g) ?? [];
   return steps.reduce<unknown>(

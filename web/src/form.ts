@@ -1,32 +1,32 @@
-// Sending a form: busy while it is under way, and what the interface refuses, at its field.
+// Sends a form: tells when it is busy, and shows what the API refuses at its field.
 import { useState } from "preact/hooks";
 import { faultOf, faultsBeside, missingFrom, standing } from "./faults.ts";
 
 export interface Sending {
   readonly isBusy: boolean;
   readonly submit: (event: Event) => void;
-  /** Carries out something else than `save` in the same way. */
+  /** Runs something other than `save` in the same way. */
   readonly attempt: (work: () => Promise<unknown>) => Promise<void>;
-  /** What is wrong with the field of this path, such as `meta.name`, or with a part of it. */
+  /** Returns what is wrong with the field at this path, such as `meta.name`, or a part of it. */
   readonly faultAt: (path: string) => string | undefined;
-  /** What went wrong, unless fields of these paths show it. */
+  /** Returns what went wrong, except what fields at these paths show. */
   readonly faultBeside: (...paths: readonly string[]) => Error | null;
 }
 
 export interface SentForm {
-  /** What the fields come to now: the fault of a field goes when the field is changed. */
+  /** What the fields hold now: a field's fault disappears when the field changes. */
   readonly body: object;
-  /** The paths of its properties that may not be empty. */
+  /** Paths of the properties that must not be empty. */
   readonly required?: readonly string[] | undefined;
 }
 
 interface Refusal {
   readonly faults: readonly string[];
-  /** What was refused. */
+  /** The body that was refused. */
   readonly body: object;
 }
 
-/** `save` rejects with what the form is to show. The first field that is wrong takes the focus. */
+/** `save` rejects with the error to show. The first invalid field gets the focus. */
 export function useSending(
   save: () => Promise<unknown>,
   { body, required = [] }: SentForm = { body: {} },

@@ -4,7 +4,7 @@ import { FREQUENCIES } from "../../src/model/slots.ts";
 const HOUR = 60;
 const DAY = 24 * HOUR;
 
-/** Of minutes: `every minute`, `every 6 hours`. */
+/** Words a frequency in minutes: `every minute`, `every 6 hours`. */
 export function inWords(frequency: number): string {
   if (frequency === 1) return "every minute";
   if (frequency < HOUR) return `every ${frequency} minutes`;
@@ -17,7 +17,7 @@ export const FREQUENCY_CHOICES = FREQUENCIES.map((frequency) => ({
   name: inWords(frequency),
 }));
 
-/** When runs with a delay of so many seconds begin, in a sentence. */
+/** Says in a sentence when runs with a delay of this many seconds are due. */
 export function delayInWords(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   if (!(minutes >= 1)) return "After the minute begins.";

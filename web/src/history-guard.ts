@@ -1,11 +1,11 @@
-// Lets a page with unsaved changes hold on to its reader. Browsers call what listens for going back
-// and forward in order: this module is loaded before the router listens, and so can stop it.
+// Lets a page with unsaved changes ask before its reader leaves. Browsers call the listeners of
+// `popstate` in order: this module is loaded before the router listens, so it can stop the event.
 
-/** What leaves the page. */
+/** Leaves the page. */
 export type Leave = () => void;
 
 interface Hold {
-  /** Of the page. */
+  /** The address of the page. */
   readonly href: string;
   readonly ask: (leave: Leave) => void;
 }
@@ -14,7 +14,7 @@ let hold: Hold | undefined;
 
 addEventListener("popstate", (event) => {
   if (!hold) return;
-  // The browser has gone already: the page returns, and goes again if it may.
+  // The browser has already left: return to the page, and leave again if the reader agrees.
   event.stopImmediatePropagation();
   history.pushState(null, "", hold.href);
   hold.ask(() => history.back());
@@ -27,7 +27,7 @@ addEventListener("beforeunload", (event) => {
 /** Whether the page has something to lose. */
 export const isHeld = (): boolean => hold !== undefined;
 
-/** From now on, `ask` decides whether and when the reader leaves. Returns what ends that. */
+/** Lets `ask` decide whether and when the reader leaves, until the returned function is called. */
 export function holdReader(ask: (leave: Leave) => void): () => void {
   const mine: Hold = { href: location.href, ask };
   hold = mine;
@@ -36,7 +36,7 @@ export function holdReader(ask: (leave: Leave) => void): () => void {
   };
 }
 
-/** Leaves the page, once its reader agrees where there is something to lose. */
+/** Leaves the page; if there is something to lose, only once its reader agrees. */
 export function leaving(leave: Leave): void {
   if (hold) hold.ask(leave);
   else leave();

@@ -1,4 +1,4 @@
-// Insights reports as the interface answers with them, and what follows from them.
+// Insights reports as the API returns them, and what is derived from them.
 import type { Explanation, PartExplanation } from "../../src/model/insight-explanation.ts";
 import { insightId, parseInsightId } from "../../src/model/insight.ts";
 import type {
@@ -28,7 +28,7 @@ export interface InsightEntry extends Measures {
   readonly domain: string;
   readonly name: string;
   readonly start_date: string;
-  /** Excluded. */
+  /** Exclusive. */
   readonly end_date: string;
   /** −1 without a score. */
   readonly rank: number;
@@ -70,12 +70,12 @@ export const PART_NAMES = ["availability", "outliers", "consistency"] as const;
 
 /** A call in the ranking, by its latest report. */
 export interface RankedCall extends Measures {
-  /** Of the call. */
+  /** The call's id. */
   readonly id: string;
   readonly insights_id: string;
   readonly api_name: string;
   readonly api_url: string;
-  /** Null where the period before has no report, or no call passed. */
+  /** Null if the period before has no report, or no call passed. */
   readonly mean_test_length_before: number | null;
   readonly band: Band | null;
   /** Start and score of each report, the oldest first. */
@@ -88,10 +88,10 @@ export interface Ranking {
   readonly results: readonly RankedCall[];
 }
 
-/** As much is told of: less may be chance. */
+/** Smaller changes are not mentioned: they may be chance. */
 export const LEAST_CHANGE = { percent: 10, ms: 5 } as const;
 
-/** How the average time moved from the period before; undefined: not much, or not known. */
+/** Tells how the average time moved from the period before; undefined: not much, or unknown. */
 export function speedOf({
   mean_test_length: ms,
   mean_test_length_before: before,
@@ -103,7 +103,7 @@ export function speedOf({
   return ms > before ? "slower" : "faster";
 }
 
-/** Of the list that it is in, or of the whole ranking: 1 the best, equal scores share a place. */
+/** Ranks the scored calls, by id: 1 is the best, equal scores share a place. */
 export function placesOf(calls: readonly RankedCall[]): ReadonlyMap<string, number> {
   const scored = calls.filter(({ band }) => band !== null).toSorted((a, b) => b.score - a.score);
   const places = new Map<string, number>();
@@ -115,7 +115,7 @@ export function placesOf(calls: readonly RankedCall[]): ReadonlyMap<string, numb
   return places;
 }
 
-/** What a period has in a history: null where it has no report. */
+/** One period of a history; null if it has no report. */
 export interface PastScore {
   readonly start: number;
   readonly report: InsightEntry | null;
@@ -133,11 +133,11 @@ export const historyOf = (
     report: reports.find(({ start_date }) => Date.parse(start_date) === start) ?? null,
   }));
 
-/** Of a report in a list, which has no band. */
+/** Derives the band of a report in a list, which has none itself. */
 export const bandOfEntry = ({ score, rank }: Pick<InsightEntry, "score" | "rank">): Band | null =>
   rank === -1 ? null : bandOf({ score, made: FEWEST_CALLS });
 
-/** The ids of the reports of the periods beside this one; undefined for no id of a report. */
+/** Returns the ids of the reports before and after this one; undefined if `id` is no report's. */
 export function neighboursOf(id: string) {
   const key = parseInsightId(id);
   if (!key) return undefined;
@@ -149,11 +149,11 @@ export function neighboursOf(id: string) {
   };
 }
 
-/** The page of a call with its charts on a range; epoch milliseconds. */
+/** Links to a call's page with its charts on a range, in epoch milliseconds. */
 export const callAt = (id: string, from: number, to: number): string =>
   `calls/${id}?from=${new Date(from).toISOString()}&to=${new Date(to).toISOString()}`;
 
-/** A number as in a formula: `0.9983`; never 1 where it is less. */
+/** Formats a number for a formula: `0.9983`; never 1 if it is less. */
 export function formatShare(value: number, digits = 4): string {
   const shown = value < 1 ? Math.min(value, 1 - 10 ** -digits) : value;
   return String(Number(shown.toPrecision(digits)));

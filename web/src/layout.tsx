@@ -1,4 +1,4 @@
-// The frame of every page: where one is, where one can go, who one is.
+// The frame of every page: the menu with the current place, settings, and who is signed in.
 import type { ComponentChildren } from "preact";
 import type { AccessLevel } from "../../src/model/access.ts";
 import { useLocation } from "preact-iso";
@@ -16,7 +16,7 @@ import type { Theme } from "./theme.ts";
 interface Place {
   readonly to: string;
   readonly name: string;
-  /** Who has less is not led there; VIEWER by default. */
+  /** Lower levels do not see the link; VIEWER by default. */
   readonly level?: AccessLevel;
 }
 
@@ -43,7 +43,7 @@ const PLACES: readonly { readonly title: string; readonly places: readonly Place
   },
 ];
 
-/** Pages that belong to a place of another name. */
+/** Pages that belong to a place with another name. */
 const WITHIN: Readonly<Record<string, string>> = {
   results: "calls",
   "workflow-results": "workflows",
@@ -94,7 +94,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
   );
 }
 
-/** Whoever hears the page, or goes on with the keyboard, is at the new one. */
+/** Moves the focus to the new page, for screen readers and the keyboard. */
 function focusMain(): void {
   document.querySelector<HTMLElement>("#main")?.focus({ preventScroll: true });
 }

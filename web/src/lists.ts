@@ -1,4 +1,4 @@
-// Lists that are read page by page.
+// Reads lists page by page.
 import { InfiniteQueryObserver } from "@tanstack/query-core";
 import type { InfiniteData, InfiniteQueryObserverOptions } from "@tanstack/query-core";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
@@ -25,7 +25,7 @@ type Options<T> = InfiniteQueryObserverOptions<
   string
 >;
 
-/** What the interface lists at `path`, one page at first; undefined: not yet. */
+/** Reads what the API lists at `path`, one page at first; nothing while `path` is undefined. */
 export function useList<T>(
   key: Key,
   path: string | undefined,
@@ -57,10 +57,10 @@ export function useList<T>(
   };
 }
 
-/** The interface's longest page. */
+/** The longest page that the API returns. */
 const LONGEST_PAGE = 1000;
 
-/** All that the interface lists at `path`, page after page. */
+/** Reads everything that the API lists at `path`, page after page. */
 export async function readAll<T>(path: string, signal: AbortSignal): Promise<readonly T[]> {
   const all: T[] = [];
   let cursor: string | undefined;

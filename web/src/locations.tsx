@@ -6,16 +6,16 @@ import { useRead } from "./queries.ts";
 import type { ReadOptions } from "./queries.ts";
 
 interface AgentsInfo {
-  /** Label by id; the empty id is the default's. */
+  /** Labels by id; the empty id is the default location's. */
   readonly locations: Readonly<Record<string, string>>;
-  /** `id`: of the agent's location. */
+  /** `id` is that of the agent's location. */
   readonly agent_list: readonly { readonly id: string; readonly state: AgentState }[];
 }
 
 const useInfo = (options: ReadOptions = {}) =>
   useRead<AgentsInfo>(["agents", "info"], "agents/info", options);
 
-/** As often as agents tell that they are there. */
+/** The interval of the agents' heartbeats. */
 const EVERY_MS = 10_000;
 
 export interface Place {
@@ -23,7 +23,7 @@ export interface Place {
   readonly name: string;
 }
 
-/** Empty until they are known. The default location is the first. */
+/** Returns the locations, the default one first; empty until they are known. */
 export function useLocations(): readonly Place[] {
   const { data } = useInfo();
   return Object.entries(data?.locations ?? {})
@@ -31,14 +31,14 @@ export function useLocations(): readonly Place[] {
     .map(([id, name]) => ({ id, name: id === "" ? `Default (${name})` : name || id }));
 }
 
-/** Of the places, that which the empty id stands for; empty until they are known. */
+/** Returns the id that the empty id stands for; empty until the locations are known. */
 export const idOfDefault = (places: readonly Place[]): string =>
   places.find(({ id, name }) => id !== "" && places[0]?.name === `Default (${name})`)?.id ?? "";
 
 export const nameOfLocation = (places: readonly Place[], id: string): string =>
   places.find((place) => place.id === id)?.name ?? id;
 
-/** By the id of a location, why runs there would wait; undefined also before it is known. */
+/** Returns a lookup by location id of why runs there would wait; undefined also until known. */
 export function useLacks(): (id: string) => Lack | undefined {
   const { data } = useInfo({ everyMs: EVERY_MS });
   const defaultId = idOfDefault(useLocations());

@@ -9,7 +9,7 @@ import "./styles/parts.css";
 import { applyTheme } from "./theme.ts";
 
 applyTheme();
-// Where Sonde does not answer, the pages say so themselves.
+// If Sonde does not answer, the pages say so themselves.
 await readSession().catch(() => undefined);
 followSession();
 startEvents();

@@ -1,10 +1,10 @@
-// What time it is.
+// The current time.
 import { useEffect, useState } from "preact/hooks";
 
 /** Milliseconds since the epoch, by this machine's clock. */
 export const now = (): number => Date.now();
 
-/** The same, again and again. */
+/** Returns the current time, updated every `everyMs` milliseconds. */
 export function useNow(everyMs: number): number {
   const [time, setTime] = useState(now);
   useEffect(() => {

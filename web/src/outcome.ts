@@ -1,11 +1,11 @@
-// The outcome of a run: read as soon as it is recorded.
+// Reads the outcome of a run as soon as it is recorded.
 import { useEffect, useState } from "preact/hooks";
 import { onResult } from "./events.ts";
 import { useRead } from "./queries.ts";
 import { isEnded, outcomeKey, outcomePath } from "./runs.ts";
 import type { Outcome, TargetKind } from "./runs.ts";
 
-/** Where no event tells, as while the stream is broken. */
+/** For when no event arrives, such as while the stream is broken. */
 const ASK_EVERY_MS = 5000;
 
 export function useOutcome<T extends Outcome>(kind: TargetKind, id: string) {

@@ -1,4 +1,4 @@
-// Periods of statistics as the pages name them: on UTC boundaries, whatever the reader's own time.
+// Periods of statistics as the pages name them: on UTC boundaries, whatever the reader's time zone.
 import { periodEnd, periodStart } from "../../src/model/periods.ts";
 import type { PeriodKind } from "../../src/model/periods.ts";
 
@@ -26,11 +26,11 @@ export function nameOfPeriod(kind: PeriodKind, start: number): string {
   return `${dayOf(start)} ${new Date(start).toISOString().slice(11, 16)}`;
 }
 
-/** As below a bar: `11-09`, or `Oct`. */
+/** The label below a bar: `11-09`, or `Oct`. */
 export const shortNameOfPeriod = (kind: PeriodKind, start: number): string =>
   kind === "MONTH" ? monthOf(start).slice(0, 3) : dayOf(start).slice("yyyy-".length);
 
-/** The starts of periods up to the one that begins at `last`, the oldest first. */
+/** Returns the starts of periods up to the one that begins at `last`, the oldest first. */
 export function startsUntil(kind: PeriodKind, last: number, count: number): number[] {
   const starts = [last];
   while (starts.length < count) starts.unshift(periodStart(kind, (starts[0] ?? 0) - 1));

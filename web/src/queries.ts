@@ -1,4 +1,4 @@
-// Reads of the interface, shared and kept fresh by query-core.
+// Reads from the API, shared and kept fresh by query-core.
 import { QueryClient, QueryObserver } from "@tanstack/query-core";
 import type { QueryObserverOptions, QueryObserverResult } from "@tanstack/query-core";
 import { effect } from "@preact/signals";
@@ -19,7 +19,7 @@ export const queries = new QueryClient({
   },
 });
 
-// Reads again what is stale when the page is back in view, and goes on with what waited for that.
+// Reads again what is stale when the page is back in view, and resumes what waited for that.
 queries.mount();
 
 effect(() => {
@@ -30,13 +30,13 @@ effect(() => {
 export type Key = readonly unknown[];
 
 export interface ReadOptions {
-  /** False: not yet. */
+  /** False: do not read yet. */
   readonly enabled?: boolean;
-  /** Reads again so often, in milliseconds. */
+  /** The interval at which to read again, in milliseconds. */
   readonly everyMs?: number;
 }
 
-/** What the interface answers to GET `path`; undefined: nothing is read yet. */
+/** Reads what the API answers to GET `path`; nothing while `path` is undefined. */
 export function useRead<T>(
   key: Key,
   path: string | undefined,
@@ -48,7 +48,7 @@ export function useRead<T>(
   });
 }
 
-/** Likewise, with its version: what a form begins with. */
+/** Like `useRead`, with the object's version: what a form begins with. */
 export function useVersioned<T>(
   key: Key,
   path: string | undefined,
@@ -74,7 +74,7 @@ export function useQuery<T>(
   useEffect(() => observer.subscribe(renderAgain), [observer]);
   const asked = JSON.stringify([key, enabled, everyMs]);
   useEffect(() => observer.setOptions(options), [observer, asked]);
-  // The observer follows in the effect: what it has may be of another key.
+  // The observer follows in the effect: until then, its own result may be for another key.
   return observer.getOptimisticResult(queries.defaultQueryOptions(options));
 }
 

@@ -1,4 +1,4 @@
-// Whether somebody reads the pages: a page that is only open must not keep its session.
+// Tells whether somebody uses the pages: a page that is only open must not keep its session alive.
 import { now } from "./now.ts";
 
 const AWAY_AFTER_MS = 5 * 60_000;
@@ -8,5 +8,5 @@ let seen = now();
 for (const input of INPUTS)
   addEventListener(input, () => (seen = now()), { capture: true, passive: true });
 
-/** No input for some minutes. */
+/** True after some minutes without input. */
 export const isReaderAway = (): boolean => now() - seen > AWAY_AFTER_MS;

@@ -1,4 +1,4 @@
-// A report while it is edited: its groups and rows have keys, by which the page knows them again.
+// A report as its form edits it: groups and rows have keys, by which the page tells them apart.
 import type { Report } from "../../src/model/report.ts";
 
 export interface DraftRow {
@@ -30,7 +30,7 @@ export const newRow = (call_id: string, location_id: string): DraftRow =>
 
 export const newGroup = (name: string): DraftGroup => keyed({ name, rows: [] });
 
-/** Without one: of a report that is yet to be made. */
+/** Without a report, returns the draft of a new one. */
 export const draftOf = (report?: Report): ReportDraft => ({
   name: report?.meta.name ?? "",
   description: report?.meta.description ?? "",
@@ -59,7 +59,7 @@ const groupsOf = ({ groups }: ReportDraft) =>
     rows: rows.map(({ call_id, location_id }) => ({ call_id, location_id })),
   }));
 
-/** With the one at `from` at another place; the same list where there is no such place. */
+/** Moves the item at `from` to `to`; returns the same list if there is no such place. */
 export function movedTo<T>(list: readonly T[], from: number, to: number): readonly T[] {
   const one = list[from];
   if (one === undefined || to < 0 || to >= list.length) return list;

@@ -1,4 +1,4 @@
-// Reads the statistics of reports, and says where their exports are.
+// Reads the statistics of reports, and builds the paths of their exports.
 import { send, withQuery } from "./api.ts";
 import type { ReportPeriod, StatGroup } from "./reports.ts";
 
@@ -7,7 +7,7 @@ interface ReportStats {
   readonly groups: readonly StatGroup[];
 }
 
-/** Every group of a report, in one period. */
+/** Reads every group of a report, in one period. */
 export async function readGroups(
   id: string,
   { kind, type, start }: Pick<ReportPeriod, "kind" | "type" | "start">,
@@ -31,7 +31,7 @@ export async function readGroups(
   return groups;
 }
 
-/** The file that the interface makes of a period of a report; below the interface's path. */
+/** Returns the path of a report's export, below the API's root. */
 export const exportPath = (
   id: string,
   {

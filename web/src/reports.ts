@@ -1,11 +1,11 @@
-// The statistics of reports: what the interface answers with, and how rows compare.
+// The statistics of reports: what the API answers with, and how rows compare.
 import { parseInstant } from "../../src/model/instant.ts";
 import { periodEnd, periodStart } from "../../src/model/periods.ts";
 import type { PeriodKind } from "../../src/model/periods.ts";
 import type { AdvancedStat, Stat } from "../../src/model/stat.ts";
 import { formatMs, formatPercent } from "./parts/number.ts";
 
-/** What a report may be looked at by. */
+/** The kinds of period that a report can be viewed by. */
 export const REPORT_KINDS = ["DAY", "WEEK", "MONTH", "YEAR"] as const;
 export type ReportKind = (typeof REPORT_KINDS)[number];
 
@@ -13,7 +13,7 @@ export type ReportKind = (typeof REPORT_KINDS)[number];
 export const REPORT_TYPES = ["COMPLETE", "ALL"] as const;
 export type ReportType = (typeof REPORT_TYPES)[number];
 
-/** One period of a row; nulls without such calls, or without runs. */
+/** One period of a row: `stat` is null without such calls, `adv_stat` without runs. */
 export interface ReportEntry {
   readonly stat: Stat | null;
   readonly adv_stat: AdvancedStat | null;
@@ -21,7 +21,7 @@ export interface ReportEntry {
 
 export interface StatRow {
   readonly call_id: string;
-  /** Of the call. */
+  /** The call's name. */
   readonly name: string;
   readonly location_id: string;
   readonly stats: readonly ReportEntry[];
@@ -33,7 +33,7 @@ export interface StatGroup {
   readonly totals: readonly ReportEntry[];
 }
 
-/** By which the rows of a group can be compared. */
+/** The measures by which the rows of a group can be compared. */
 export const MEASURES = {
   pass_percent: { name: "Pass percent", better: "more", show: formatPercent },
   avg_latency: { name: "Average", better: "less", show: formatMs },
@@ -45,7 +45,7 @@ export const MEASURES = {
 export type MeasureName = keyof typeof MEASURES;
 export const MEASURE_NAMES = Object.keys(MEASURES) as readonly MeasureName[];
 
-/** Null: nothing is measured. */
+/** Null: nothing was measured. */
 function measureOf({ stat, adv_stat }: ReportEntry, name: MeasureName): number | null {
   if (name === "avg_latency") return stat?.avg_latency ?? null;
   return adv_stat?.[name] ?? null;
@@ -53,7 +53,7 @@ function measureOf({ stat, adv_stat }: ReportEntry, name: MeasureName): number |
 
 export type Mark = "best" | "worst";
 
-/** What each entry is among all: undefined for most, and where all are equal. */
+/** Marks the best and the worst entries; undefined for the others, and if all are equal. */
 export function marksOf(
   entries: readonly ReportEntry[],
   name: MeasureName,
@@ -66,20 +66,20 @@ export function marksOf(
   return values.map((value) => (value === best ? "best" : value === worst ? "worst" : undefined));
 }
 
-/** What the page of a report is set to. */
+/** The settings of a report's page. */
 export interface ReportPeriod {
   readonly kind: ReportKind;
   /** The start of the period. */
   readonly start: number;
   readonly type: ReportType;
-  /** By what the rows of a group are compared. */
+  /** What the rows of a group are compared by. */
   readonly by: MeasureName;
 }
 
 const pick = <T extends string>(all: readonly T[], given: string | undefined, usual: T): T =>
   all.find((one) => one.toLowerCase() === given) ?? usual;
 
-/** By the query of its address; without a time, the last whole period before `now`. */
+/** Reads the settings from the query; without a time, the last whole period before `now`. */
 export function viewedPeriod(
   query: Readonly<Record<string, string | undefined>>,
   now: number,
@@ -93,7 +93,7 @@ export function viewedPeriod(
   };
 }
 
-/** The starts of the periods beside the one that contains `ms`; none after that of `now`. */
+/** Returns the starts of the periods before and after that of `ms`; none after that of `now`. */
 export function periodsBeside(kind: PeriodKind, ms: number, now: number) {
   const after = periodEnd(kind, ms);
   return {

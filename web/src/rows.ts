@@ -18,11 +18,11 @@ export const toRows = (pairs: readonly KeyValue[]): readonly Row[] =>
 
 const isFilled = ({ key, value }: KeyValue): boolean => key !== "" || value !== "";
 
-/** Without the rows that nobody filled in. */
+/** Leaves out the rows that nobody filled in. */
 export const toPairs = (rows: readonly Row[]): KeyValue[] =>
   rows.filter(isFilled).map(({ key, value }) => ({ key, value }));
 
-/** The place of a row among those that are sent; undefined where it is not. */
+/** Returns the index of a row among those that are sent; undefined if it is not sent. */
 export function sentIndex(rows: readonly Row[], row: Row): number | undefined {
   const at = rows.filter(isFilled).indexOf(row);
   return at === -1 ? undefined : at;

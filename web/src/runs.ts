@@ -30,7 +30,7 @@ export type WorkflowOutcome = WorkflowResult & {
 };
 export type Outcome = Result | WorkflowOutcome;
 
-/** Where the interface has the object, and what of it. */
+/** Returns the path of an object below the API's root; `rest` names a part of it. */
 export const pathOf = ({ kind, id }: Pick<Target, "kind" | "id">, rest = ""): string =>
   `${kind === "call" ? "calls" : "workflows"}/${encodeURIComponent(id)}/${rest}`;
 
@@ -51,11 +51,11 @@ export async function startRun(
   return { result_id, location_id: answer.location_id, started };
 }
 
-/** Where the interface has the outcome. */
+/** Returns the path of the outcome below the API's root. */
 export const outcomePath = (kind: TargetKind, resultId: string): string =>
   `${kind === "call" ? "results" : "workflows/results"}/${encodeURIComponent(resultId)}/`;
 
-/** The page of the outcome, relative to the document's base. */
+/** Returns the page of the outcome, relative to the document's base. */
 export const outcomePage = (kind: TargetKind, resultId: string): string =>
   `${kind === "call" ? "results" : "workflow-results"}/${resultId}`;
 

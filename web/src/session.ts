@@ -1,4 +1,4 @@
-// Who is signed in, in this tab and in the other tabs of the browser.
+// Tracks who is signed in, in this tab and in the other tabs of the browser.
 import { signal } from "@preact/signals";
 import { hasLevel } from "../../src/model/access.ts";
 import type { AccessLevel, Principal } from "../../src/model/access.ts";
@@ -6,23 +6,23 @@ import { ApiError, onSignedOut, send } from "./api.ts";
 import { isHeld } from "./history-guard.ts";
 import { now } from "./now.ts";
 
-/** Whom the page is shown to. Undefined until it is known; null: nobody. */
+/** The reader whom the page is shown to. Undefined until known; null: nobody. */
 export const session = signal<Principal | null | undefined>(undefined);
 
 /**
- * Set while the page holds what its reader has not saved, and the browser's session is no longer
- * the reader's: it has ended, or is `by` somebody else.
+ * Set while the page has unsaved changes and the browser's session is no longer its reader's: it
+ * has ended (`by` is null), or belongs to `by`.
  */
 export const interruption = signal<{ readonly by: Principal | null } | null>(null);
 
 /** Resolves to whether the reader has come back. */
 let settled = Promise.withResolvers<boolean>();
 
-/** Two keys of one owner and level see and may do the same. */
+/** Keys of the same owner, organization and level see and may do the same. */
 const isSameReader = (a: Principal, b: Principal): boolean =>
   a.owner === b.owner && a.org === b.org && a.access_level === b.access_level;
 
-/** The browser's session is `principal`'s from now on. */
+/** Notes that the browser's session is now `principal`'s, or has ended. */
 function become(principal: Principal | null): void {
   const reader = session.peek();
   const isBack = reader != null && principal !== null && isSameReader(reader, principal);
@@ -30,7 +30,7 @@ function become(principal: Principal | null): void {
     interruption.value = { by: principal };
     return;
   }
-  if (!isBack) session.value = null; // what the reader before has seen is forgotten
+  if (!isBack) session.value = null; // forgets what the previous reader has seen
   session.value = principal;
   settle(isBack);
 }
@@ -41,7 +41,7 @@ function settle(isBack: boolean): void {
   settled = Promise.withResolvers();
 }
 
-/** What the reader has not saved is given up. */
+/** Discards the unsaved changes, and goes on with the browser's session as it is now. */
 export function giveUp(): void {
   const { by } = interruption.peek() ?? { by: null };
   session.value = null;
@@ -54,7 +54,7 @@ onSignedOut(() => {
   return interruption.peek() ? settled.promise : Promise.resolve(false);
 });
 
-/** Rejects where Sonde does not answer. */
+/** Rejects if Sonde does not answer, or answers with an error other than 401. */
 export async function readSession(): Promise<void> {
   become(
     await send<Principal>("GET", "session/").catch((cause: unknown) => {
@@ -66,17 +66,17 @@ export async function readSession(): Promise<void> {
 
 const SIGNED = "signed-in-or-out";
 
-/** The other tabs hear of each change of what is stored. */
+/** Notifies the other tabs, which hear of each change to local storage. */
 const tellOthers = (): void => localStorage.setItem(SIGNED, String(now()));
 
-/** Follows the tabs that share the session, and a page that the browser brings back as it was. */
+/** Reads the session again when another tab changes it, or the browser restores a cached page. */
 export function followSession(): void {
   const readAgain = (): void => void readSession().catch(() => undefined);
   addEventListener("storage", ({ key }) => key === SIGNED && readAgain());
   addEventListener("pageshow", ({ persisted }) => persisted && readAgain());
 }
 
-/** With a key, or with a code that works once. */
+/** Signs in with a key, or with a code that works once. */
 export async function signIn(credential: string): Promise<void> {
   const headers = { authorization: `Bearer ${credential}` };
   become(await send<Principal>("POST", "session/", { headers }));
@@ -89,17 +89,17 @@ export async function signOut(): Promise<void> {
   tellOthers();
 }
 
-/** Whether whoever is signed in has at least this level. */
+/** Tells whether the signed-in user has at least this level. */
 export const has = (level: AccessLevel): boolean =>
   session.value != null && hasLevel(session.value, level);
 
-/** Whether an object is of whoever is signed in: answers name owners without their organization. */
+/** Tells whether the signed-in user owns an object: answers name owners without organization. */
 export const isMine = (meta: { readonly owner: string }): boolean =>
   session.value?.owner === meta.owner;
 
 /**
- * Whether whoever is signed in may run and deploy a call or a workflow: its owner, and the members
- * of the organization that it is shared with; the community never may.
+ * Tells whether the signed-in user may run and deploy a call or a workflow: its owner may, and the
+ * members of the organization that it is shared with; the community never may.
  */
 export const mayRun = (target: {
   readonly meta: { readonly owner: string };

@@ -1,14 +1,14 @@
-// The steps of a run on its own axis of time.
+// The steps of a run on its own time axis.
 import type { Result } from "../../src/model/result.ts";
 
-/** As the result of a workflow has it. */
+/** A step as in the result of a workflow. */
 export type StepResult = Omit<Result, "request">;
 
 export interface Step {
   readonly result: StepResult;
   /** Its place in the workflow, from 1 on. */
   readonly place: number;
-  /** Milliseconds from the start of the run; null of a call that was not made. */
+  /** Milliseconds from the start of the run; null for a call that was not made. */
   readonly offsetMs: number | null;
   /** Milliseconds between the end of the call made before it and its own start. */
   readonly pauseMs: number;
@@ -20,10 +20,10 @@ function millis(iso: string): number {
   return new Date(iso).getTime() + Number(micros.padEnd(3, "0")) / 1000;
 }
 
-/** Shorter ones are the agent's own work between two calls. */
+/** Shorter pauses are the agent's own work between two calls. */
 const SHORTEST_PAUSE_MS = 50;
 
-/** `withPauses`: false lets each call begin where the one before it ends. */
+/** Without `withPauses`, each call begins where the one before it ends. */
 export function stepsOf(results: readonly StepResult[], withPauses: boolean): readonly Step[] {
   let start: number | undefined;
   let end = 0;

@@ -1,4 +1,4 @@
-// The audit trail: who changed what of the owner's, when and from where.
+// The audit trail: who changed which of the owner's objects, when and from where.
 import { useState } from "preact/hooks";
 import type { AccessLevel } from "../../../src/model/access.ts";
 import { withQuery } from "../api.ts";
@@ -50,7 +50,7 @@ export function Audit() {
   );
 }
 
-/** Of a field's value, which has no zone. */
+/** Parses a field's value, which has no zone, in UTC or local time as the reader chose. */
 function instantOf(text: string): string | undefined {
   const date = new Date(isLocalTime.value ? text : `${text}Z`);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
@@ -115,7 +115,7 @@ function useKeyLevels(): KeyLevels {
 interface EntryRowProps {
   readonly entry: AuditEntry;
   readonly levels: KeyLevels;
-  /** Undefined: it is shown by its id. */
+  /** Undefined: the object is shown by its id. */
   readonly place: ObjectPlace | undefined;
 }
 
@@ -145,7 +145,7 @@ interface Named {
   readonly meta: { readonly name: string };
 }
 
-/** By its name, once that is known; by its id where it is not there any more. */
+/** Shows an object by its name; by its id until the name is known, or if it is gone. */
 function NamedObject({ id, place }: { readonly id: string; readonly place: ObjectPlace }) {
   const { data } = useRead<Named>(["audit", "named", place.path], place.path);
   if (!data) return <code>{id}</code>;

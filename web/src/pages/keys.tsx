@@ -1,4 +1,4 @@
-// The API keys of the owner: issued, shown once, and revoked.
+// The owner's API keys: issues them, shows each once, and revokes them.
 import { useState } from "preact/hooks";
 import { ACCESS_LEVELS } from "../../../src/model/access.ts";
 import type { AccessLevel } from "../../../src/model/access.ts";
@@ -89,7 +89,7 @@ function KeyTable() {
 function KeyRow({ apiKey: { id, access_level, created } }: { readonly apiKey: ApiKey }) {
   const isOwn = id === session.value?.key_id;
   const revoked = async (): Promise<void> => {
-    // Who revokes the own key is signed out with it.
+    // Revoking the key of the session signs the reader out.
     await (isOwn ? readSession() : invalidate(["keys"]));
   };
   return (

@@ -114,7 +114,7 @@ const WORDS: Readonly<Record<AgentState, string>> = {
   INCOMPATIBLE: "Incompatible",
 };
 
-/** That of the best of its agents: one that takes runs is enough. */
+/** Shows the state of its best agent: one that takes runs is enough. */
 function LocationState({ agents }: Pick<LocationHealth, "agents">) {
   const order: readonly AgentState[] = ["ONLINE", "STALE", "DRAINING", "INCOMPATIBLE", "OFFLINE"];
   const best = order.find((state) => agents.some((agent) => agent.state === state));

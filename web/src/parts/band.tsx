@@ -8,7 +8,7 @@ const WORDS: Readonly<Record<BandName, string>> = { good: "Good", fair: "Fair", 
 
 export const toneOfBand = (band: BandName | null): Tone => (band ? TONES[band] : "none");
 
-/** `band`: null without a score. */
+/** `band` is null if there is no score. */
 export const Band = ({ band }: { readonly band: BandName | null }) => (
   <State tone={toneOfBand(band)} word={band ? WORDS[band] : "No score"} />
 );

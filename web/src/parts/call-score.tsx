@@ -1,10 +1,10 @@
-// The score of a call in the last week that was scored, as a link to what explains it.
+// The score of a call in the last week that was scored, as a link to its report.
 import type { InsightEntry } from "../insights.ts";
 import { bandOfEntry } from "../insights.ts";
 import { useRead } from "../queries.ts";
 import { Band } from "./band.tsx";
 
-/** An en dash where no week has a report. */
+/** Shows an en dash if no week has a report. */
 export function CallScore({ id }: { readonly id: string }) {
   const { data, isPending } = useRead<Partial<InsightEntry>>(
     ["insights", "latest", id],

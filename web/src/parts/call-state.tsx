@@ -1,4 +1,4 @@
-// How a call is now, and at how many of its locations.
+// The current state of a call, and at how many of its locations.
 import { placesText, toneOfState, whereText } from "../call-state.ts";
 import type { CallNow } from "../call-overview.ts";
 import { nameOfLocation } from "../locations.tsx";
@@ -7,7 +7,7 @@ import { wordOf } from "./run-state.tsx";
 import { State } from "./state.tsx";
 
 interface CallStateProps {
-  /** Null: it may not be read. */
+  /** Null: it cannot be read. */
   readonly now: CallNow | null;
   readonly places: readonly Place[];
 }
@@ -28,7 +28,7 @@ export function CallState({ now, places }: CallStateProps) {
   );
 }
 
-/** Why no call was made; undefined: the word of the state says enough. */
+/** Says why no call was made; undefined: the word of the state says enough. */
 function wordOfNotMade({ state, at, locations }: CallNow): string | undefined {
   if (state !== "NO_RESULT") return undefined;
   const codes = locations.flatMap(({ location_id, last }) =>

@@ -1,4 +1,4 @@
-// The legend of a chart; while something is pointed at, with its values.
+// The legend of a chart, with the values of the point under the pointer.
 import "../styles/phases.css";
 import { formatCount } from "./number.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";

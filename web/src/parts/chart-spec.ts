@@ -12,7 +12,7 @@ export interface ChartSeries {
   readonly colour: string;
   /** A line by default. */
   readonly draw?: "line" | "bars" | "points";
-  /** Of a line: lengths of dashes and gaps in pixels, so that colour is not all that tells it. */
+  /** Lengths of a line's dashes and gaps in pixels, so that lines differ by more than colour. */
   readonly dash?: readonly number[];
   /** Bars are filled with the pattern of this phase. */
   readonly phase?: Phase;
@@ -20,7 +20,7 @@ export interface ChartSeries {
   readonly below?: readonly (number | null)[];
 }
 
-/** Counts along the x axis: a shape where there are some. */
+/** Counts along the x axis: a shape marks each that is not zero. */
 export interface ChartMarks {
   readonly label: string;
   readonly tone: "fail" | "warn" | "missed";
@@ -32,20 +32,20 @@ export interface ChartSpec {
   readonly x: readonly number[];
   readonly series: readonly ChartSeries[];
   readonly marks?: readonly ChartMarks[];
-  /** Series lie on one another, the first at the bottom. */
+  /** Stacks the series, the first at the bottom. */
   readonly isStacked?: boolean;
   /** True by default. */
   readonly isTime?: boolean;
-  /** Of an x that is no time. */
+  /** Formats an x that is not a time. */
   readonly formatX?: (x: number) => string;
   readonly format: (y: number) => string;
-  /** Of y: it has no fractions. */
+  /** Whether y has no fractions. */
   readonly isCount?: boolean;
-  /** An instant, or a value of x, with what it means: a vertical line. */
+  /** Vertical lines, each at an instant or a value of x, with what it means. */
   readonly lines?: readonly { readonly x: number; readonly label: string }[];
 }
 
 export const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 4]];
 
-/** Colours of series that are no phases and no states, apart from one another. */
+/** Colours that tell apart series which are neither phases nor states. */
 export const SERIES_COLOURS = ["--accent", "--processing", "--handshake", "--dns", "--download"];

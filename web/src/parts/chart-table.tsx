@@ -1,4 +1,4 @@
-// The values of a chart as a table, made when it is opened.
+// The values of a chart as a table, rendered when it is opened.
 import { useState } from "preact/hooks";
 import { nameOfX } from "./chart-legend.tsx";
 import type { ChartSpec, Range } from "./chart-spec.ts";

@@ -1,4 +1,4 @@
-// Times along the axis of a chart: 24 hours, and the day where it changes.
+// Formats times along the axis of a chart: 24-hour clock times, and the day where it changes.
 import { isLocalTime } from "./time.tsx";
 
 const DAY_MS = 86_400_000;
@@ -13,7 +13,7 @@ interface Parts {
 }
 
 function partsOf(ms: number, local: boolean): Parts {
-  // The UTC fields of an instant that is moved by the offset are the local ones.
+  // Shifted by the offset, an instant has the local fields as its UTC fields.
   const offset = local ? new Date(ms).getTimezoneOffset() * 60_000 : 0;
   const at = new Date(ms - offset);
   const seconds = at.getUTCSeconds();
@@ -24,7 +24,7 @@ function partsOf(ms: number, local: boolean): Parts {
   };
 }
 
-/** Of marks `step` milliseconds apart: two lines at most each. */
+/** Labels marks that are `step` milliseconds apart, each in two lines at most. */
 export function axisTimes(
   marks: readonly number[],
   step: number,
@@ -38,7 +38,7 @@ export function axisTimes(
   });
 }
 
-/** `14 Nov 09:00`, with the year where it is another than that of `now`. */
+/** `14 Nov 09:00`, with the year if it is not that of `now`. */
 export function shortTime(ms: number, now: number, local = isLocalTime.value): string {
   const { year, day, clock } = partsOf(ms, local);
   return `${day}${year === partsOf(now, local).year ? "" : ` ${year}`} ${clock}`;

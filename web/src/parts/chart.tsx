@@ -1,5 +1,5 @@
-// A chart over time or over another axis: it can be zoomed by dragging, by buttons and by keys, and
-// read as a table.
+// A chart over time or over another axis. It can be zoomed by dragging, buttons and keys, and read
+// as a table.
 import { useEffect, useRef, useState } from "preact/hooks";
 import "../styles/chart.css";
 import { ChartLegend } from "./chart-legend.tsx";
@@ -13,9 +13,9 @@ export interface ChartProps extends ChartSpec {
   readonly title: string;
   /** What it shows, in a sentence. */
   readonly caption?: string;
-  /** Of the x axis: all of it. */
+  /** The whole x axis. */
   readonly range: Range;
-  /** Where given, the reader of the chart changes `range`; undefined: back to all of it. */
+  /** If given, the caller applies the zoom to `range`; undefined: back to all of it. */
   readonly onZoom?: (range: Range | undefined) => void;
   readonly isZoomed?: boolean;
 }
@@ -55,7 +55,7 @@ function usePlot(spec: ChartSpec, range: Range, events: PlotEvents) {
   const plot = useRef<Plot>(null);
   const latest = useRef({ spec, range, events });
   latest.current = { spec, range, events };
-  // What a plot is made for; the values it is given.
+  // A change here makes a new plot; new values are given to the one there is.
   const kind = JSON.stringify([spec.isTime, spec.isStacked, isLocalTime.value, looksOf(spec)]);
   useEffect(() => {
     let isGone = false;
@@ -81,6 +81,6 @@ function usePlot(spec: ChartSpec, range: Range, events: PlotEvents) {
   return box;
 }
 
-/** All of the series but their values. */
+/** Returns all that decides the look of the series, without their values. */
 const looksOf = ({ series }: ChartSpec): string =>
   JSON.stringify(series, ["label", "colour", "draw", "dash", "phase"]);

@@ -1,8 +1,8 @@
-// A field that finds one of many things as one types, by the combobox pattern of ARIA 1.2.
+// A field that finds one of many options as the user types, by the combobox pattern of ARIA 1.2.
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import "../styles/combobox.css";
 
-/** The list is for choosing, not for reading: who types more sees fewer. */
+/** The list is for choosing, not for reading: typing more narrows it down. */
 const MOST_SHOWN = 50;
 
 export interface Option {
@@ -18,12 +18,12 @@ interface ComboboxProps {
   readonly hint?: string;
   /** Undefined while they are read. */
   readonly options: readonly Option[] | undefined;
-  /** Called when somebody first comes to the field. */
+  /** Called whenever the field gets the focus or its list opens. */
   readonly onOpen?: () => void;
   readonly onChoose: (option: Option) => void;
 }
 
-/** Every word of the text is in the name or the note. */
+/** Matches if every word of the text is in the name or the note. */
 const finds =
   (text: string) =>
   ({ name, note = "" }: Option): boolean => {
@@ -34,7 +34,7 @@ const finds =
       .every((word) => whole.includes(word));
   };
 
-/** Is empty again after each choice, and keeps the focus: the next one can follow. */
+/** Empties itself after each choice and keeps the focus, so that the next one can follow. */
 export function Combobox({ label, placeholder, hint, ...choosing }: ComboboxProps) {
   const id = useId();
   const { text, isOpen, active, found, ...act } = useChoosing(choosing);
@@ -114,7 +114,7 @@ function useChoosing({
   return { text, isOpen, active, found, open, close, type, choose, press };
 }
 
-/** Where a key leads; undefined: nowhere. */
+/** Returns the option that a key moves to; undefined if it moves nothing. */
 function moved({ key, altKey }: KeyboardEvent, active: number, count: number): number | undefined {
   if (altKey) return undefined;
   if (key === "ArrowDown") return count === 0 ? 0 : (active + 1) % count;
@@ -151,7 +151,7 @@ function Options({ id, label, isOpen, shown, active, choose }: OptionsProps) {
           role="option"
           aria-selected={at === active}
           ref={at === active ? current : null}
-          // The field keeps the focus.
+          // Keeps the focus in the field.
           onMouseDown={(event) => event.preventDefault()}
           onClick={() => choose(option)}
         >

@@ -1,9 +1,9 @@
-// What to do where somebody else saved the object meanwhile. Stands inside the form.
+// Asks what to do when somebody else saved the object meanwhile. Belongs inside the form.
 import type { Conflict } from "../editing.ts";
 import { Dialog } from "./dialog.tsx";
 
 interface ConflictDialogProps {
-  /** As in `call`. */
+  /** Such as `call`. */
   readonly what: string;
   /** Undefined: none. */
   readonly conflict: Conflict | undefined;

@@ -17,7 +17,7 @@ async function copy(text: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Browsers have no clipboard for pages over plain http, but on loopback.
+    // Browsers offer no clipboard to pages over plain http, except on loopback.
     const area = document.createElement("textarea");
     area.value = text;
     document.body.append(area);

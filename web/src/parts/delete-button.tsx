@@ -1,4 +1,4 @@
-// A button that deletes an object, after a question.
+// A button that deletes an object, after a confirmation.
 import { useState } from "preact/hooks";
 import { send } from "../api.ts";
 import { announce } from "./announcement.tsx";
@@ -6,11 +6,11 @@ import { Dialog } from "./dialog.tsx";
 import { Fault } from "./notice.tsx";
 
 interface DeleteButtonProps {
-  /** As in `the call "Search"`. */
+  /** Such as `the call "Search"`. */
   readonly what: string;
-  /** Below the interface's path. */
+  /** Below the API's root. */
   readonly path: string;
-  /** What goes with it, or stays. */
+  /** What is deleted with it, or stays. */
   readonly consequence?: string;
   readonly verb?: string;
   readonly onDeleted: () => unknown;

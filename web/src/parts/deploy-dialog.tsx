@@ -21,7 +21,7 @@ interface DeployDialogProps {
   readonly onClose: () => void;
 }
 
-/** Opens as soon as the locations are known, and what is deployed there. */
+/** Opens once the locations and the target's deployments are known. */
 export function DeployDialog(props: DeployDialogProps) {
   const places = useLocations();
   const { data, error } = useDeployments(props.target);
@@ -39,7 +39,7 @@ function DeployForm({ target, deployment, deployments, onClose }: DeployFormProp
   const lackAt = useLacks();
   const [draft, setDraft] = useState(() => draftOf(deployment, deployments, idOfDefault(places)));
   const change = (part: Partial<DeploymentDraft>): void => setDraft({ ...draft, ...part });
-  // Each location that is done is not done again.
+  // A retry skips the locations that are done.
   const save = async (run_delay: string): Promise<void> => {
     for (const [at, location_id] of draft.locations.entries()) {
       await saveOne(deployment, bodyOf({ ...draft, run_delay }, target, location_id));
@@ -84,10 +84,10 @@ function DeployForm({ target, deployment, deployments, onClose }: DeployFormProp
   );
 }
 
-/** What is wrong with these is shown at their fields. */
+/** Fields that show their own faults. */
 const SHOWN = ["frequency", "run_delay", "between_calls_delay"];
 
-/** A new one is at the default location, unless one is there already. */
+/** Proposes the default location for a new deployment, unless one is there already. */
 function draftOf(
   edited: Deployment | undefined,
   deployments: readonly Deployment[],
@@ -109,7 +109,7 @@ function draftOf(
   };
 }
 
-/** What is no number goes as it is: the interface says what is wrong with it. */
+/** Passes on anything but a number as it is: the API says what is wrong with it. */
 const toNumber = (text: string): number | string =>
   /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 

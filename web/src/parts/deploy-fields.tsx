@@ -12,7 +12,7 @@ import "../styles/deploy.css";
 
 const SHOWN_RUNS = 5;
 
-/** As the fields have it: numbers as they are typed. */
+/** A deployment as the fields hold it: numbers as they are typed. */
 export interface DeploymentDraft {
   readonly locations: readonly string[];
   readonly frequency: string;
@@ -21,13 +21,13 @@ export interface DeploymentDraft {
   readonly between_calls_delay: string;
 }
 
-/** The delay of a draft, and the one that is proposed. */
+/** The delay of a draft, and the proposed one. */
 export interface Delay {
   readonly run_delay: string;
   readonly proposal: Proposal;
 }
 
-/** Proposes a delay for as long as none is given. */
+/** Returns the delay of the draft; until one is given, the proposed one. */
 export function useDelay(draft: DeploymentDraft, edited: Deployment | undefined): Delay {
   const others = useOwnDeployments().filter(({ id }) => id !== edited?.id);
   const proposal = proposalAt(draft.locations, Number(draft.frequency), others);
@@ -38,7 +38,7 @@ interface DeployFieldsProps {
   readonly kind: TargetKind;
   /** New ones may be at several locations. */
   readonly isNew: boolean;
-  /** Those that the target has. */
+  /** The existing deployments of the target. */
   readonly deployments: readonly Deployment[];
   readonly draft: DeploymentDraft;
   readonly delay: Delay;

@@ -9,7 +9,7 @@ import { NoAgentMark } from "./no-agent.tsx";
 interface DeployLocationsProps {
   /** New ones may be at several locations. */
   readonly isNew: boolean;
-  /** Of the target. */
+  /** The existing deployments of the target. */
   readonly deployments: readonly Deployment[];
   readonly chosen: readonly string[];
   readonly fault: string | undefined;

@@ -18,9 +18,9 @@ import { formatAgo, Time } from "./time.tsx";
 const SECOND_MS = 1000;
 
 interface DeploymentsProps extends Target {
-  /** False: whoever is signed in may not deploy it. */
+  /** False: the signed-in user may not deploy it. */
   readonly isRunnable?: boolean;
-  /** Its results are generated. */
+  /** Whether its results are generated. */
   readonly isSimulated?: boolean;
 }
 
@@ -124,7 +124,7 @@ function DeploymentTable({ target, deployments, onEdit }: DeploymentTableProps) 
 
 interface DeploymentRowProps extends Pick<DeploymentTableProps, "target" | "onEdit"> {
   readonly deployment: Deployment;
-  /** Whether to say whose it is. */
+  /** Whether to show the owner. */
   readonly isShared: boolean;
 }
 

@@ -1,4 +1,4 @@
-// A modal dialog: the browser's own, which keeps the focus and gives it back.
+// A modal dialog: the browser's own, which keeps the focus inside and restores it afterwards.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 
@@ -6,12 +6,12 @@ interface DialogProps {
   readonly title: string;
   /** Called when it is closed: by Escape, or by `close` of a form inside. */
   readonly onClose: () => void;
-  /** Nothing of the page is seen behind it. */
+  /** Whether it hides the page behind it. */
   readonly isCover?: boolean;
   readonly children: ComponentChildren;
 }
 
-/** Is open for as long as it is rendered. */
+/** Open for as long as it is rendered. */
 export function Dialog({ title, onClose, isCover = false, children }: DialogProps) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -46,7 +46,7 @@ interface DialogButtonsProps {
   readonly onCancel: () => void;
 }
 
-/** Below the form of a dialog. */
+/** The buttons below the form of a dialog. */
 export const DialogButtons = ({ verb, isBusy, onCancel }: DialogButtonsProps) => (
   <footer>
     <button class="button" type="button" onClick={onCancel}>

@@ -5,11 +5,11 @@ import { useId } from "preact/hooks";
 export interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
-  /** What is wrong with the value, in the words of the interface. */
+  /** What is wrong with the value, in the API's words. */
   readonly fault?: string | undefined;
 }
 
-/** What ties a control to its label, hint and fault. */
+/** The attributes that tie a control to its label, hint and fault. */
 export interface ControlProps {
   readonly id: string;
   readonly "aria-describedby": string;
@@ -45,7 +45,7 @@ export function Field({
 interface TextFieldProps extends FieldProps {
   readonly value: string;
   readonly onInput: (value: string) => void;
-  /** More than one line. */
+  /** If given, the field is a text area of this many lines. */
   readonly lines?: number;
   readonly input?: InputHTMLAttributes;
 }

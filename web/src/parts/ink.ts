@@ -1,10 +1,10 @@
-// The colours and patterns of charts, read from the tokens: they follow the theme, and are those of
-// paper while a page is printed.
+// The colours and patterns of charts, read from the tokens: they follow the theme, and are the
+// light ones while a page is printed.
 import type { Phase } from "../../../src/model/summary.ts";
 
 export type Ink = ReturnType<typeof createInk>;
 
-/** Of what is drawn inside `box`. */
+/** Reads them for what is drawn inside `box`. */
 export function createInk(box: HTMLElement) {
   const probe = document.createElement("span");
   probe.hidden = true;
@@ -14,7 +14,7 @@ export function createInk(box: HTMLElement) {
   const isDark = matchMedia("(prefers-color-scheme: dark)");
   let isPrinting = isPrint.matches;
 
-  /** A token's colour as a canvas takes it: light-dark() is resolved. */
+  /** Returns a token's colour as a canvas takes it, with light-dark() resolved. */
   const colour = (token: string): string => {
     const before = known.get(token);
     if (typeof before === "string") return before;
@@ -58,7 +58,7 @@ export function createInk(box: HTMLElement) {
 
 const SIZE = 6;
 
-/** As waterfall.css has them. */
+/** The same patterns as in phases.css. */
 const STROKES: Partial<Record<Phase, (path: CanvasRenderingContext2D) => void>> = {
   dns: (path) =>
     line(path, [-1, 1, 1, -1], [0, SIZE, SIZE, 0], [SIZE - 1, SIZE + 1, SIZE + 1, SIZE - 1]),

@@ -1,5 +1,5 @@
-// Covers a page whose reader is signed out before everything is saved: the reader signs in again,
-// and goes on, or gives it up.
+// Covers a page with unsaved changes when its reader is signed out: the reader signs in again and
+// goes on, or discards the changes.
 import { useState } from "preact/hooks";
 import { giveUp, interruption, session } from "../session.ts";
 import { Dialog } from "./dialog.tsx";
@@ -11,7 +11,7 @@ export function Interruption() {
   const { by } = interruption.value;
   const { owner, access_level } = session.value ?? {};
   return (
-    // Escape closes it: it opens again.
+    // Escape closes the dialog: the new key opens it again.
     <Dialog key={closed} title="Sign in again" isCover onClose={() => setClosed(closed + 1)}>
       <p>
         {by

@@ -1,4 +1,4 @@
-// The field for a key, and what signs in with it.
+// The form that signs in with a key.
 import { useState } from "preact/hooks";
 import { signIn } from "../session.ts";
 import { TextField } from "./field.tsx";

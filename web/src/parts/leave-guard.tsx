@@ -41,7 +41,7 @@ export function LeaveGuard({ isChanged }: { readonly isChanged: boolean }) {
   );
 }
 
-/** The link to another of the pages that a plain click follows. */
+/** Returns the link that a plain click follows, if it leads to one of these pages. */
 function linkOf(event: MouseEvent): HTMLAnchorElement | undefined {
   if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
     return undefined;

@@ -1,4 +1,4 @@
-// Whether the page is live.
+// Shows whether the page is live.
 import { liveState } from "../events.ts";
 
 const WORDS = { off: "Paused", live: "Live", reconnecting: "Reconnecting …" } as const;

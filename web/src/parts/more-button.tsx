@@ -1,4 +1,4 @@
-// Below a list of which there is more.
+// The button below a list that has more.
 import type { Pages } from "../lists.ts";
 
 export const MoreButton = ({

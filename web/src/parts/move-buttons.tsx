@@ -1,9 +1,9 @@
-// Two buttons that move a thing of a list up and down.
+// Two buttons that move an item of a list up and down.
 interface MoveButtonsProps {
-  /** For those who hear the page. */
+  /** Names the item for screen readers. */
   readonly what: string;
   readonly at: number;
-  /** The last place. */
+  /** The last index. */
   readonly last: number;
   readonly move: (to: number) => void;
 }

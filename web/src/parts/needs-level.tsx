@@ -1,4 +1,4 @@
-// In place of what needs a key of a higher level.
+// Shown in place of what needs a key of a higher level.
 import type { AccessLevel } from "../../../src/model/access.ts";
 import { session } from "../session.ts";
 

@@ -6,11 +6,11 @@ import { State } from "./state.tsx";
 
 interface NoAgentProps {
   readonly at: string;
-  /** What follows from it: ends the sentence. */
+  /** The consequence, which ends the sentence. */
   readonly children: ComponentChildren;
 }
 
-/** Nothing where an agent takes them. */
+/** Shows nothing if an agent takes them. */
 export function NoAgent({ at, children }: NoAgentProps) {
   const place = nameOfLocation(useLocations(), at);
   const lack = useLacks()(at);
@@ -26,6 +26,6 @@ export function NoAgent({ at, children }: NoAgentProps) {
   );
 }
 
-/** Beside the name of the location. */
+/** The mark beside the name of the location. */
 export const NoAgentMark = ({ at }: Pick<NoAgentProps, "at">) =>
   useLacks()(at) && <State tone="warn" word="No agent" />;

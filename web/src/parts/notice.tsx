@@ -1,12 +1,12 @@
-// What a page says in place of its contents.
+// What a page shows in place of its contents.
 import type { ComponentChildren } from "preact";
 import { ApiError } from "../api.ts";
 
-/** What is not there, or not allowed, stays so. */
+/** Tells whether trying again may help: not if something is missing or forbidden. */
 const mayPass = (error: Error): boolean =>
   !(error instanceof ApiError && [403, 404].includes(error.status));
 
-/** What went wrong, in the words of the interface. */
+/** Says what went wrong, in the API's words. */
 export const Fault = ({
   error,
   retry,
@@ -25,7 +25,7 @@ export const Fault = ({
     </div>
   );
 
-/** Nothing is there yet: what to do next. */
+/** Says that nothing is there yet, and what to do next. */
 export const Empty = ({
   title,
   children,

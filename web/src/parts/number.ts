@@ -9,7 +9,7 @@ export function formatMs(ms: number | null | undefined): string {
   return `${ms.toFixed(ms >= 10 ? 1 : 2)} ms`;
 }
 
-/** With two decimals, to compare a column. Never rounded up to 100: a failure shows. */
+/** Two decimals, to compare a column. Rounds down: a failure never shows as 100. */
 export function formatPercent(percent: number | null | undefined): string {
   if (percent == null) return "–";
   if (percent === 100 || percent === 0) return `${percent} %`;

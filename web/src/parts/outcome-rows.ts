@@ -6,7 +6,7 @@ import { wordOf } from "./run-state.tsx";
 import { toneOf } from "./tone.ts";
 import type { WaterfallRow } from "./waterfall.tsx";
 
-/** A call that was redirected has a row for each hop, one after the other. */
+/** A redirected call has a row for each hop, one after the other. */
 export function rowsOfCall({ meta, timing, request, hops }: Result): WaterfallRow[] {
   let offsetMs = 0;
   const before = hops.map((hop): WaterfallRow => {
@@ -14,13 +14,13 @@ export function rowsOfCall({ meta, timing, request, hops }: Result): WaterfallRo
     offsetMs += hop.timing.total ?? 0;
     return row;
   });
-  // The total is that of all hops, the phases are those of the last exchange.
+  // The total covers all hops, the phases only the last exchange.
   const total = timing.total === null ? null : timing.total - offsetMs;
   const label = `${meta.http_code ?? ""} ${request?.url ?? meta.url}`;
   return [...before, { label, offsetMs, timing: { ...timing, total } }];
 }
 
-/** `isWhole`: no call is missing, so that places are those of the workflow. */
+/** `isWhole`: no call is missing, so places are those of the workflow. */
 export const rowsOfSteps = (
   steps: readonly Step[],
   calls: CallNames,

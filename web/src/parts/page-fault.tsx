@@ -3,7 +3,7 @@ import { Component } from "preact";
 import type { ComponentChildren, ComponentType } from "preact";
 import { lazy } from "preact-iso";
 
-/** A page whose code is loaded when it is first opened. */
+/** Loads the code of a page when it is first opened. */
 export function page<Props>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
   return lazy(() => load().catch(() => NotLoaded));
 }
@@ -20,7 +20,7 @@ interface BoundaryProps {
   readonly children: ComponentChildren;
 }
 
-/** Whoever goes to another page gets that page. */
+/** Recovers when the reader goes to another page. */
 export class PageBoundary extends Component<BoundaryProps, { readonly error: Error | null }> {
   static override getDerivedStateFromError = (error: Error) => ({ error });
 

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 
 interface PageHeadProps {
   readonly title: string;
-  /** Where it belongs: a link above the title, relative to the document's base. */
+  /** The page that it belongs to: a link above the title, relative to the document's base. */
   readonly above?: { readonly to: string; readonly name: string };
   /** Below the title. */
   readonly note?: ComponentChildren;

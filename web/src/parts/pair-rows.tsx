@@ -7,12 +7,12 @@ import "../styles/pair-rows.css";
 
 interface PairRowsProps {
   readonly title: string;
-  /** One of them, as in `header`. */
+  /** What one of them is called, such as `header`. */
   readonly noun: string;
   readonly hint?: string;
   readonly rows: readonly Row[];
   readonly onChange: (rows: readonly Row[]) => void;
-  /** What is wrong at such a path below the list, or within it: ``, `[0]`, `[0].key`. */
+  /** Returns what is wrong at or below a path in the list: ``, `[0]`, `[0].key`. */
   readonly faultAt?: (path: string) => string | undefined;
 }
 
@@ -71,7 +71,7 @@ export function PairRows(props: PairRowsProps) {
 
 interface PairRowProps {
   readonly row: Row;
-  /** As in `header 2`. */
+  /** Such as `header 2`. */
   readonly name: string;
   readonly faultAt: (path: string) => string | undefined;
   readonly onChange: (row: Row) => void;

@@ -10,7 +10,7 @@ export type PhaseTimes = Readonly<Record<Phase, number | null>>;
 export const sumOfPhases = (phases: PhaseTimes): number =>
   PHASE_ORDER.reduce((sum, phase) => sum + (phases[phase] ?? 0), 0);
 
-/** `end`: of the scale, in milliseconds. */
+/** `end` is the end of the scale, in milliseconds. */
 export function PhaseBar({ phases, end }: { readonly phases: PhaseTimes; readonly end: number }) {
   const reached = PHASE_ORDER.filter((phase) => phases[phase] !== null);
   const said = reached.map((phase) => `${PHASE_NAMES[phase].name} ${formatMs(phases[phase])}`);

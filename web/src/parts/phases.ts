@@ -19,13 +19,13 @@ export const PHASE_NAMES: Readonly<Record<Phase, PhaseName>> = {
 
 export const PHASE_ORDER = Object.keys(PHASE_NAMES) as readonly Phase[];
 
-/** The part of a call that ended within a phase, which has no length of its own. */
+/** The rest of a call that ended within a phase, whose own length is unknown. */
 const UNFINISHED = "unfinished";
 
-/** The part of a completed call that no phase has. */
+/** The part of a completed call that belongs to no phase. */
 export const BETWEEN = "between";
 
-/** What is no phase, and has a bar all the same. */
+/** Bars that are not phases. */
 const OTHER_NAMES = {
   [UNFINISHED]: { name: "Not completed", meaning: "until the call ended" },
   [BETWEEN]: {
@@ -43,7 +43,7 @@ export const BAR_ORDER = Object.keys(BARS) as readonly Bar[];
 
 export const nameOfBar = (bar: Bar): PhaseName => BARS[bar];
 
-/** In milliseconds: less comes from rounding. */
+/** The least rest that is shown, in milliseconds: less comes from rounding. */
 const SHOWN_MS = 0.01;
 
 export interface Span {
@@ -54,7 +54,7 @@ export interface Span {
   readonly ms: number;
 }
 
-/** What was reached of one exchange, each phase after the one before it. */
+/** Returns the phases that one exchange reached, each after the one before it. */
 export function spansOf(timing: Timing): Span[] {
   const spans: Span[] = [];
   let from = 0;
@@ -70,13 +70,13 @@ export function spansOf(timing: Timing): Span[] {
   return spans;
 }
 
-/** The end of the last phase, or the total where that is later; in milliseconds. */
+/** Returns the end of the last phase, or the total if that is later, in milliseconds. */
 export function lengthOf(timing: Timing): number {
   const last = spansOf(timing).at(-1);
   return Math.max(timing.total ?? 0, last ? last.from + last.ms : 0);
 }
 
-/** Marks of an axis from 0 to at least `end`: round numbers, six at most. */
+/** Returns the marks of an axis from 0 to at most `end`: round numbers, six at most. */
 export function ticksTo(end: number): number[] {
   if (end <= 0) return [0];
   const rough = end / 5;

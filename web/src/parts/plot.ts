@@ -1,4 +1,4 @@
-// Draws charts: uPlot, loaded when the first chart is shown.
+// Draws charts with uPlot. Loaded when the first chart is shown.
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import type { ChartSeries, ChartSpec, Range } from "./chart-spec.ts";
@@ -9,16 +9,16 @@ import { drawErrors, drawLines, drawMarks } from "./plot-marks.ts";
 import { isLocalTime } from "./time.tsx";
 
 export interface PlotEvents {
-  /** The index of x that is pointed at; null: none. */
+  /** Called with the index of the x under the pointer; null: none. */
   readonly onHover: (index: number | null) => void;
-  /** A part of the x axis was dragged over. */
+  /** Called when the reader has dragged over a part of the x axis. */
   readonly onSelect: (range: Range) => void;
   readonly onReset: () => void;
 }
 
 export type Plot = ReturnType<typeof createPlot>;
 
-/** In a box that gives it its size, until `destroy`. */
+/** Fills `box` and follows its size, until `destroy`. */
 export function createPlot(box: HTMLElement, first: ChartSpec, events: PlotEvents) {
   let spec = first;
   let range: Range = [0, 1];
@@ -30,7 +30,7 @@ export function createPlot(box: HTMLElement, first: ChartSpec, events: PlotEvent
   const redraw = (): void => plot.redraw(true, true);
   const stopInk = ink.onChange(redraw);
   return {
-    /** The same series with other values; a chart of other series is another plot. */
+    /** Shows other values of the same series; other series need another plot. */
     show(next: ChartSpec, nextRange: Range): void {
       [spec, range] = [next, nextRange];
       plot.setData(dataOf(next), true);
@@ -55,7 +55,7 @@ const sizeOf = (box: HTMLElement) => ({
   height: Math.max(box.clientHeight, 80),
 });
 
-/** Stacked series are drawn from the highest down, so that each covers what is below it. */
+/** Draws stacked series from the top down: each covers the lower part of the one before. */
 const inDrawOrder = ({ series, isStacked }: ChartSpec): readonly ChartSeries[] =>
   isStacked ? series.toReversed() : series;
 
@@ -114,10 +114,10 @@ function optionsOf(box: HTMLElement, context: PlotContext): UPlot.Options {
   };
 }
 
-/** Between the marks of an axis of counts. */
+/** The steps between the marks of an axis of counts. */
 const COUNTS = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000].flatMap((n) => [n, 2 * n, 5 * n]);
 
-/** Without what says the same as the label before: marks may be closer than it tells. */
+/** Blanks labels that repeat the one before: marks may be closer than labels can tell. */
 const withoutRepeats = (labels: readonly string[]): string[] =>
   labels.map((label, at) => (label === labels[at - 1] ? "" : label));
 
@@ -134,7 +134,7 @@ function axesOf({ spec, ink }: PlotContext): UPlot.Axis[] {
       ...look,
       size: isTime ? 44 : 32,
       space: isTime ? 64 : 72,
-      // A place among bars is whole.
+      // The index of a bar is a whole number.
       ...(!isTime && { incrs: COUNTS }),
       values: (_, marks, __, ___, step) =>
         isTime ? axisTimes(marks, step) : withoutRepeats(marks.map(formatX)),
@@ -143,7 +143,7 @@ function axesOf({ spec, ink }: PlotContext): UPlot.Axis[] {
       ...look,
       space: 36,
       ...(isCount && { incrs: COUNTS }),
-      // Without a size of their own, long labels are cut off.
+      // The default size cuts off long labels.
       size: (_, values) => 16 + 7 * Math.max(4, ...(values ?? []).map((text) => text.length)),
       values: (_, marks) => withoutRepeats(marks.map((value) => spec().format(value))),
     },

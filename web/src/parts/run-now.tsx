@@ -12,17 +12,17 @@ import { Fault } from "./notice.tsx";
 import { PairRows } from "./pair-rows.tsx";
 import { RunOutcome } from "./run-outcome.tsx";
 
-/** The location that was run at last: the empty id is the default's. */
+/** The location that was chosen last; the empty id is the default location's. */
 const chosenLocation = signal("");
 
 interface RunNowProps extends Target {
   /** Each new number starts a run, as the button does; undefined: none. */
   readonly start?: number | undefined;
-  /** Where the results of the target are, if not here: relative to the document's base. */
+  /** The page with the target's results, if not this one; relative to the document's base. */
   readonly page?: string;
 }
 
-/** Nothing for those who may not run. */
+/** Shows nothing to those who may not run. */
 export const RunNow = (props: RunNowProps) => (has("EDITOR") ? <RunPanel {...props} /> : null);
 
 function RunPanel({ start, page, ...target }: RunNowProps) {

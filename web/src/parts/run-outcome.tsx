@@ -18,9 +18,9 @@ import { toneOf } from "./tone.ts";
 import { Sureness } from "./sureness.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
-/** What lists the run, as soon as it is ordered. */
+/** The queries that list the run, from when it is ordered. */
 const LISTS = { call: [["calls"]], workflow: [["workflows"], ["workflow-results"]] } as const;
-/** By then an agent would have taken it. */
+/** By then, an agent should have taken the run. */
 const SUSPICIOUS_MS = 15_000;
 
 interface RunOutcomeProps {
@@ -76,7 +76,7 @@ function Waiting({ run, elapsed }: { readonly run: StartedRun; readonly elapsed:
   );
 }
 
-/** Milliseconds since then, while `isRunning`. */
+/** Returns the milliseconds that have passed since `since`, updated while `isRunning`. */
 function useElapsed(since: number, isRunning: boolean): number {
   const [elapsed, setElapsed] = useState(0);
   useEffect(() => {

@@ -4,10 +4,10 @@ import { useId, useState } from "preact/hooks";
 import { Field } from "./field.tsx";
 import type { FieldProps } from "./field.tsx";
 
-/** Undefined or empty: as it is stored. Null: cleared. */
+/** Undefined or empty: the stored secret stays. Null: it is cleared. */
 export type NewSecret = string | null | undefined;
 
-/** The part of a change: nothing for a secret that stays as it is. */
+/** Returns the part of a change for a secret: empty if it stays as it is. */
 export const changeOf = <N extends string>(name: N, secret: NewSecret) =>
   (secret === undefined || secret === "" ? {} : { [name]: secret }) as { [K in N]?: string | null };
 

@@ -1,4 +1,4 @@
-// Rows of a name and a secret value each. What is stored is never shown.
+// Rows of a name and a secret value each. Stored values are never shown.
 import { SecretField } from "./secret-field.tsx";
 import type { NewSecret } from "./secret-field.tsx";
 
@@ -6,7 +6,7 @@ export interface SecretRow {
   /** Stays the same while the row is edited. */
   readonly id: number;
   readonly name: string;
-  /** Its place in what is stored; undefined: the row is new. */
+  /** Its index among the stored rows; undefined: the row is new. */
   readonly at?: number;
   readonly value: NewSecret;
 }
@@ -19,15 +19,15 @@ export const storedRows = (names: readonly string[]): SecretRow[] =>
   names.map((name, at) => ({ ...newRow(), name, at }));
 
 interface SecretRowsProps {
-  /** For those who hear the page; the caller shows a heading. */
+  /** For screen readers; the caller shows a heading. */
   readonly title: string;
-  /** Of one row, as in `header`. */
+  /** What one row is called, such as `header`. */
   readonly one: string;
   readonly hint?: string;
   readonly rows: readonly SecretRow[];
   /** Whether the name of a stored row may change. */
   readonly isRenamable?: boolean;
-  /** What is wrong with the row at this place, or with one of its parts. */
+  /** Returns what is wrong with the row at this index, or with one of its parts. */
   readonly faultAt?: (index: number) => string | undefined;
   readonly onChange: (rows: readonly SecretRow[]) => void;
 }
@@ -78,7 +78,7 @@ export function SecretRows(props: SecretRowsProps) {
   );
 }
 
-/** A change of an object by name: null removes what is stored and no longer among the rows. */
+/** Returns a change by name: null removes a stored name that is no longer among the rows. */
 export function changedNames(
   stored: readonly string[],
   rows: readonly SecretRow[],

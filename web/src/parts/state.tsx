@@ -17,7 +17,7 @@ const WORDS: Readonly<Record<Tone, string>> = {
   none: "No result",
 };
 
-/** Where the word stands elsewhere. */
+/** The shape alone, for when the word is shown elsewhere. */
 export const StateShape = ({ tone }: { readonly tone: Tone }) => (
   <svg viewBox="0 0 16 16" aria-hidden="true">
     <path
@@ -31,7 +31,7 @@ export const StateShape = ({ tone }: { readonly tone: Tone }) => (
   </svg>
 );
 
-/** `word`: that of the tone by default. */
+/** `word` defaults to that of the tone. */
 export const State = ({ tone, word }: { readonly tone: Tone; readonly word?: string }) => (
   <span class={`state ${tone}`}>
     <StateShape tone={tone} />

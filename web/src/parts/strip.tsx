@@ -1,5 +1,5 @@
 // 24 hours as bars: how many calls passed, warned, failed and were missed in each. The worst
-// decides on the colour and the height of the bar.
+// decides the colour and the height of the bar.
 import { formatCount } from "./number.ts";
 import { formatTime } from "./time.tsx";
 

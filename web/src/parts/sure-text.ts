@@ -1,18 +1,18 @@
-// What a result's times are worth, in words.
+// Says how far the times of a result can be trusted.
 import type { Result } from "../../../src/model/result.ts";
 import type { Timing } from "../../../src/model/timing.ts";
 import { isUncertain } from "../../../src/model/uncertainty.ts";
 import { formatMs } from "./number.ts";
 
-/** How far the total can be trusted; undefined where nothing was timed, or it is not known. */
+/** Says how far the total can be trusted; undefined if nothing was timed, or that is unknown. */
 export function sureText({ total, uncertainty }: Timing): string | undefined {
   if (total === null || uncertainty === null) return undefined;
   return `at most ${formatMs(uncertainty)} of ${formatMs(total)} may be Sonde's own`;
 }
 
 /**
- * Why a time is not to be judged by; undefined where it may be. Half of a short time may be Sonde's
- * own before the time counts as uncertain anywhere else.
+ * Says why a time is too uncertain to judge; undefined if it is not. Also doubts a short time of
+ * which half or more may be Sonde's own, although it counts as uncertain nowhere else.
  */
 export function doubtOf(timing: Timing): string | undefined {
   const { total, uncertainty } = timing;
@@ -21,14 +21,14 @@ export function doubtOf(timing: Timing): string | undefined {
   return "Compare several runs.";
 }
 
-/** Milliseconds from when it was due; null where it did not start. */
+/** Returns the milliseconds from due to started; null if the run did not start. */
 export function latenessOf({ start_time, due_time }: Result["meta"]): number | null {
   return start_time === null ? null : Date.parse(start_time) - Date.parse(due_time);
 }
 
 /**
- * When it began, `late` milliseconds after it was due. What is due in one second starts spread over
- * it, which is no lateness.
+ * Says when a run began, `late` milliseconds after it was due. Runs due in one second start spread
+ * over it, which does not make them late.
  */
 export function startText(
   late: number,

@@ -1,9 +1,9 @@
-// How far the time of a result can be trusted, and how late it began.
+// Shows how far the time of a result can be trusted, and how late it began.
 import type { Result } from "../../../src/model/result.ts";
 import { State } from "./state.tsx";
 import { doubtOf, latenessOf, startText, sureText } from "./sure-text.ts";
 
-/** Nothing where no call was made. */
+/** Shows nothing if no call was made. */
 export function Sureness({ result: { timing, meta } }: { readonly result: Result }) {
   if (timing.total === null) return null;
   const sure = sureText(timing);

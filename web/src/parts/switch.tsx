@@ -1,4 +1,4 @@
-// A choice of a few, side by side: one of them is on.
+// A choice between a few options, side by side.
 import { useId } from "preact/hooks";
 import "../styles/switch.css";
 import type { Choice } from "./field.tsx";

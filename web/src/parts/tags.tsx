@@ -1,7 +1,7 @@
-// The tags of an object, as they are read.
+// The tags of an object, read-only.
 import "../styles/tags.css";
 
-/** Nothing where there are none. */
+/** Shows nothing if there are none. */
 export const Tags = ({ tags }: { readonly tags: readonly string[] }) =>
   tags.length === 0 ? null : (
     <ul class="row tags" aria-label="Tags">

@@ -1,9 +1,9 @@
-// Instants: in UTC, with the local time at hand, or the other way round.
+// Shows instants in UTC, with the local time on hover, or the other way round.
 import { signal } from "@preact/signals";
 
 const LOCAL_TIME = "local-time";
 
-/** Whether the reader wants the time of this machine. */
+/** Whether the reader wants the local time of this machine. */
 export const isLocalTime = signal(localStorage.getItem(LOCAL_TIME) === "yes");
 
 export function chooseLocalTime(isLocal: boolean): void {
@@ -40,7 +40,7 @@ export function formatAgo(iso: string | number, now: number): string {
   return seconds < 0 ? `in ${amount}` : `${amount} ago`;
 }
 
-/** The instant in the reader's time, and in the other one where it is pointed at. */
+/** Shows an instant in the time that the reader chose, and in the other one on hover. */
 export const Time = ({ at }: { readonly at: string | null | undefined }) =>
   at == null ? (
     <span class="muted">never</span>

@@ -13,10 +13,10 @@ import "../styles/virtual-table.css";
 export interface Column<T> {
   readonly id: string;
   readonly title: string;
-  /** What it says, where it is pointed at. */
+  /** The tooltip of the column's head. */
   readonly hint?: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** Undefined: it cannot be sorted by. */
+  /** Whether the table can be sorted by it. */
   readonly sorts?: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface Sorting {
 
 export interface VirtualTableProps<T> {
   readonly label: string;
-  /** Of its rows and columns, in CSS. */
+  /** The CSS class for its rows and columns. */
   readonly kind: string;
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
@@ -39,7 +39,7 @@ export interface VirtualTableProps<T> {
   readonly onOpen: (row: T) => void;
 }
 
-/** Before the first measurement. */
+/** The size in pixels before the first measurement. */
 const FIRST_VIEW = { width: 1000, height: 700 };
 
 function useVirtualizer(count: number, rowHeight: number) {
@@ -58,7 +58,7 @@ function useVirtualizer(count: number, rowHeight: number) {
   };
   const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, HTMLElement>(options));
   virtualizer.setOptions({ ...virtualizer.options, ...options });
-  // What its adapters for other libraries call.
+  // What the library's own adapters for other frameworks call.
   useLayoutEffect(() => virtualizer["_didMount"](), [virtualizer]);
   useLayoutEffect(() => virtualizer["_willUpdate"]());
   useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
@@ -142,7 +142,7 @@ const Cells = <T,>({
   </>
 );
 
-/** Undefined: the key moves nothing. */
+/** Returns the row that a key moves to; undefined if it moves nothing. */
 function moved(key: string, from: number, page: number, last: number): number | undefined {
   const to: Readonly<Record<string, number>> = {
     ArrowDown: from + 1,

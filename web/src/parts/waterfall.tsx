@@ -1,5 +1,5 @@
-// The phases of calls as bars on one scale of milliseconds: of the hops of a result, or of the
-// steps of a workflow's run.
+// The phases of calls as bars on one scale of milliseconds, for the hops of a result or the steps
+// of a workflow's run.
 import type { Timing } from "../../../src/model/timing.ts";
 import "../styles/phases.css";
 import "../styles/waterfall.css";
@@ -28,14 +28,14 @@ export interface WaterfallRow {
   readonly state?: Tone;
   /** In place of the state's word, such as `200 OK`. */
   readonly word?: string;
-  /** Below the row: why it ended so. */
+  /** Says why it ended this way. */
   readonly note?: string;
   /** The pause before it, in milliseconds. */
   readonly pauseMs?: number;
 }
 
 interface WaterfallProps {
-  /** What is shown, for those who do not see it: `Phases of the call`. */
+  /** Says what is shown, for screen readers: `Phases of the call`. */
   readonly title: string;
   readonly rows: readonly WaterfallRow[];
   /** A line for each phase with its number; otherwise a row is one bar with its total. */
@@ -68,7 +68,7 @@ export function Waterfall({ title, rows, detailed = false }: WaterfallProps) {
   );
 }
 
-/** A label further to the end would leave the figure. */
+/** A label beyond this share of the scale would leave the figure. */
 const LABELLED = 0.85;
 
 const Scale = ({ end }: { readonly end: number }) => (
@@ -86,7 +86,7 @@ const Scale = ({ end }: { readonly end: number }) => (
 );
 
 interface RowProps extends WaterfallRow {
-  /** Of the scale, in milliseconds. */
+  /** The end of the scale, in milliseconds. */
   readonly end: number;
 }
 
@@ -225,6 +225,6 @@ const betweenOf = (timing: Timing): number | undefined =>
 
 const percent = (ms: number, end: number): string => `${(100 * ms) / end}%`;
 
-/** Without the decimals that a round number does not need. */
+/** Leaves out the decimals that a round number does not need. */
 const shortMs = (ms: number): string =>
   ms >= 1000 ? `${Number((ms / 1000).toPrecision(6))} s` : `${Number(ms.toPrecision(6))} ms`;

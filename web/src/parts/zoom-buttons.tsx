@@ -9,7 +9,7 @@ interface ZoomButtonsProps {
   readonly onZoom: (range: Range | undefined) => void;
 }
 
-/** The part from `from` to `to`, as shares of the range; below 0 and above 1 is outside. */
+/** Returns the part between two shares of the range; below 0 and above 1 is outside. */
 const part = ([start, end]: Range, from: number, to: number): Range => [
   start + (end - start) * from,
   start + (end - start) * to,

@@ -1,4 +1,4 @@
-// How a call signs in: an Authentication Setting that fits its host, and one of its tokens.
+// How a call authenticates: an Authentication Setting that fits its host, and one of its tokens.
 import type { AuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Token } from "../../../../src/model/token.ts";
 import { send, ApiError } from "../../api.ts";
@@ -43,7 +43,7 @@ export function AuthFields({ draft, onChange, faultAt }: PartProps) {
   );
 }
 
-/** A host that is not known yet may be any. */
+/** True for a host that is not known yet: it may be any. */
 const isWithin = (host: string | undefined, domain: string): boolean =>
   host === undefined || host === domain || host.endsWith(`.${domain}`);
 
@@ -72,7 +72,7 @@ function TokenField({ draft, onChange, faultAt }: PartProps) {
   );
 }
 
-/** The user and the password of a cURL command. */
+/** Says what becomes of the user and the password of a cURL command. */
 function BasicNotice({ draft, onChange }: Pick<PartProps, "draft" | "onChange">) {
   const { basic } = draft;
   if (!basic) return null;
@@ -103,11 +103,11 @@ function BasicNotice({ draft, onChange }: Pick<PartProps, "draft" | "onChange">)
   );
 }
 
-/** Of the text in UTF-8. */
+/** Encodes the text as UTF-8 first. */
 const base64 = (text: string): string =>
   btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
-/** The draft with a new setting that keeps the credentials of a cURL command, if it has any. */
+/** Creates a setting for the credentials of a cURL command, if any; resolves to the new draft. */
 export async function withSetting(draft: CallDraft): Promise<CallDraft> {
   const { basic } = draft;
   if (!basic) return draft;

@@ -1,4 +1,4 @@
-// A call as the form has it, and the bodies that it is sent as.
+// A call as its form edits it, and the body that saves it.
 import type { Call } from "../../../../src/model/call.ts";
 import type { CurlRequest } from "../../curl.ts";
 import { toPairs, toRows } from "../../rows.ts";
@@ -16,7 +16,7 @@ export interface CallDraft {
   readonly body: string | null;
   readonly auth_id: string | null;
   readonly token_id: string | null;
-  /** Of a cURL command: kept in a new Authentication Setting when the call is saved. */
+  /** From a cURL command; stored in a new Authentication Setting when the call is saved. */
   readonly basic: CurlRequest["basic"];
 }
 
@@ -52,7 +52,7 @@ const storedDraft = ({ meta, access, request }: Call): CallDraft => ({
   basic: null,
 });
 
-/** A new call like `call`. */
+/** Returns the draft of a new call like `call`. */
 export const copyOf = (call: Call): CallDraft => ({
   ...draftOf(call),
   name: `Copy of ${call.meta.name}`,
@@ -72,7 +72,7 @@ export const bodyOf = (draft: CallDraft): object => ({
   },
 });
 
-/** With the request of a cURL command; a call without a name gets that of its request. */
+/** Fills in the request of a cURL command, and a name derived from it if the call has none. */
 export const withCurl = (draft: CallDraft, { tags, ...request }: CurlRequest): CallDraft => ({
   ...draft,
   ...request,
@@ -85,13 +85,13 @@ export const withCurl = (draft: CallDraft, { tags, ...request }: CurlRequest): C
 const nameOf = ({ method, url }: Pick<CurlRequest, "method" | "url">): string =>
   `${method} ${url.replace(/^https?:\/\//i, "").replace(/[?#].*$/s, "")}`.slice(0, 200);
 
-/** The host of a URL, without its port; undefined while a variable may fill it in. */
+/** Returns a URL's host without the port; undefined if absent, or a variable may fill it in. */
 export function fixedHostOf(url: string): string | undefined {
   const [, authority = ""] = /^https?:\/\/([^/?#]+)/i.exec(url) ?? [];
   const host = authority.replace(/:\d*$/, "").toLowerCase();
   return host === "" || /[{}%]|__/.test(host) ? undefined : host;
 }
 
-/** Browsers make every line end of a text area a line feed: those of the text are kept. */
+/** Browsers turn line ends in a text area into line feeds: restores those of the text before. */
 export const withLineEnds = (text: string, before: string | null): string =>
   before?.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;

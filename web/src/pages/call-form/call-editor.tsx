@@ -30,7 +30,7 @@ interface CallEditorProps {
 }
 
 export function CallEditor({ first, stored, onSaved }: CallEditorProps) {
-  /** What the button that was pressed asks for. */
+  /** Whether the button that was pressed asks for a run. */
   const isToRun = useRef(false);
   const editing = useEditing<Call, CallDraft>({
     path: "calls/",
@@ -69,7 +69,7 @@ export function CallEditor({ first, stored, onSaved }: CallEditorProps) {
   );
 }
 
-/** What was read of the last command, and what reads one; `fill` is given what it asks for. */
+/** Returns the last reading, and a function that reads a command and passes `fill` its request. */
 function useCurl(fill: (request: CurlRequest) => void) {
   const [reading, setReading] = useState<CurlReading>();
   const onCurl = (text: string): void => {

@@ -1,4 +1,4 @@
-// Makes a call, or changes one; then runs and deploys it.
+// Creates or changes a call, then runs and deploys it.
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
@@ -16,7 +16,7 @@ import { CallEditor } from "./call-editor.tsx";
 import type { SavedCall } from "./call-editor.tsx";
 import { copyOf } from "./call-draft.ts";
 
-/** The call that was made to be run: its page runs it when it opens. */
+/** A new call that was saved to be run: its page runs it when it opens. */
 let runsOnArrival: string | undefined;
 
 /** `calls/new`, and `calls/new?from=ID` for a copy. */

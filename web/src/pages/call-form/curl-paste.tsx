@@ -1,10 +1,10 @@
-// A cURL command, pasted, that fills in the form.
+// Fills in the form from a pasted cURL command.
 import { useState } from "preact/hooks";
 import type { CurlReading } from "../../curl.ts";
 import { TextField } from "../../parts/field.tsx";
 
 interface CurlPasteProps {
-  /** What was read at last; undefined: nothing. */
+  /** What was read last; undefined: nothing. */
   readonly reading: CurlReading | undefined;
   readonly onCurl: (text: string) => void;
 }

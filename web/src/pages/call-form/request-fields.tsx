@@ -5,16 +5,16 @@ import { isCurl } from "../../curl.ts";
 import { fixedHostOf, withLineEnds } from "./call-draft.ts";
 import type { CallDraft } from "./call-draft.ts";
 
-/** What every part of the form is given. */
+/** The props of every part of the form. */
 export interface PartProps {
   readonly draft: CallDraft;
   readonly onChange: (part: Partial<CallDraft>) => void;
-  /** What is wrong with the property of this path, in the words of the interface. */
+  /** Returns what is wrong with the property at this path, in the API's words. */
   readonly faultAt: (path: string) => string | undefined;
 }
 
 interface RequestFieldsProps extends PartProps {
-  /** A cURL command that was pasted in place of a URL. */
+  /** Called with a cURL command that was pasted in place of a URL. */
   readonly onCurl: (text: string) => void;
 }
 

@@ -1,4 +1,4 @@
-// The one-look answer: which phase is slowest, and since when it takes as long as it does now.
+// The answer at a glance: which phase is slowest, and since when it takes as long as it does now.
 import type { Phase } from "../../../../src/model/summary.ts";
 
 /** The averages of a period, or of all of a day's calls. */
@@ -16,24 +16,24 @@ export interface Slowest {
   readonly phase: Phase;
   readonly ms: number;
   /**
-   * The average of the calls. Statistics count each in whole milliseconds: null where they make
-   * that less than the phase.
+   * The average of whole calls. Statistics count each in whole milliseconds: null if that makes it
+   * less than the phase.
    */
   readonly totalMs: number | null;
 }
 
 export interface Change {
   readonly phase: Phase;
-  /** Start of the first period that is different, in epoch milliseconds. */
+  /** Start of the first period after the change, in epoch milliseconds. */
   readonly since: number;
   /** Medians of the periods before and since, in milliseconds. */
   readonly before: number;
   readonly after: number;
-  /** How many periods that is by. */
+  /** How many periods each median is based on. */
   readonly periods: { readonly before: number; readonly since: number };
 }
 
-/** Weighted by calls; undefined where no phase was reached. */
+/** Weights periods by their calls; returns undefined if no phase was reached. */
 export function slowestPhase(periods: readonly PhaseAverages[]): Slowest | undefined {
   const [first] = periods;
   if (!first) return undefined;
@@ -47,7 +47,7 @@ export function slowestPhase(periods: readonly PhaseAverages[]): Slowest | undef
   return { ...slowest, totalMs: total !== null && total >= slowest.ms ? total : null };
 }
 
-/** Over the periods that have it. */
+/** Averages over the periods that have a value, weighted by calls. */
 function averageOf(
   periods: readonly PhaseAverages[],
   pick: (period: PhaseAverages) => number | null,
@@ -62,20 +62,20 @@ function averageOf(
   return calls === 0 ? null : sum / calls;
 }
 
-/** A change is clear from here on. */
+/** The least change that counts as clear. */
 const LEAST_FACTOR = 1.5;
 const LEAST_MS = 5;
-/** Of the periods on each side, so many may lie on the other side of the middle. */
+/** The share of each side's periods that may lie on the wrong side of the middle. */
 const MOST_ASTRAY = 0.15;
 const FEWEST_BEFORE = 3;
-/** One slow call decides the average of fewer. */
+/** With fewer, one slow call decides the average. */
 const FEWEST_CALLS = 20;
 
 /**
- * The one clear step of a phase in periods in ascending order: before and since, the medians differ
- * by half or more and by 5 ms, and at least 85 % of the periods of each side are nearer to their
- * own median (by ratio). Undefined where there is none: what grows slowly has no such step. A last
- * period that has only begun says nothing yet.
+ * Finds the one clear step of a phase in periods in ascending order: the medians before and since
+ * differ by a factor of 1.5 and by 5 ms or more, and at least 85 % of the periods on each side are
+ * nearer to their own median (by ratio). Undefined if there is none: slow growth has no such step.
+ * Ignores a last period that has barely begun.
  */
 export function findChange(periods: readonly PhaseAverages[], phase: Phase): Change | undefined {
   const known = withoutBarelyBegun(periods).flatMap(({ time, phases }) => {
@@ -98,10 +98,10 @@ function withoutBarelyBegun(periods: readonly PhaseAverages[]): readonly PhaseAv
 
 interface Split {
   readonly change: Change;
-  /** The times of each side. */
+  /** The times on each side. */
   readonly left: readonly number[];
   readonly right: readonly number[];
-  /** How far they are from the median of their side, together. */
+  /** The sum of their distances from the median of their side. */
   readonly cost: number;
 }
 
@@ -126,8 +126,8 @@ function isClear({ change: { before, after }, left, right }: Split): boolean {
 }
 
 /**
- * The first of shorter periods around a change: that which leaves the fewest of them on the wrong
- * side. `since` of the change where there are none.
+ * Narrows down the start of a change by shorter periods around it: returns the start of the one
+ * that leaves the fewest of them on the wrong side, or the change's `since` if there are none.
  */
 export function onsetOf(
   { phase, since, before, after }: Change,
@@ -152,7 +152,7 @@ export const medianOf = (values: readonly number[]): number => {
   return ((inOrder[Math.floor(half)] ?? 0) + (inOrder[Math.ceil(half)] ?? 0)) / 2;
 };
 
-/** By ratio: a few slow periods would outweigh all others otherwise. */
+/** Measures by ratio: otherwise a few slow periods would outweigh all others. */
 const distance = (values: readonly number[], from: number): number =>
   values.reduce((sum, value) => sum + Math.abs(Math.log(value / from)), 0);
 

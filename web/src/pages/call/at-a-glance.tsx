@@ -1,4 +1,4 @@
-// The answer at one look: which phase is slowest, since when, where, and how sure that is.
+// A call at a glance: which phase is slowest, since when, where, and how sure that is.
 import { withQuery } from "../../api.ts";
 import type { CallNow } from "../../call-overview.ts";
 import { nameOfLocation } from "../../locations.tsx";
@@ -31,9 +31,9 @@ interface AtAGlanceProps {
   readonly places: readonly Place[];
   /** The newest results; undefined: not read yet. */
   readonly latest: readonly ListedResult[] | undefined;
-  /** How it is at its locations; undefined: not read yet; null: that is not known. */
+  /** The call's state at its locations; undefined: not read yet; null: not known. */
   readonly state: CallNow | null | undefined;
-  /** Whether the call was just made: results of the time before that may still be written. */
+  /** Whether the call was just created: results for the time before may still be arriving. */
   readonly isGrowing: boolean;
 }
 
@@ -100,7 +100,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing }: AtAGlancePro
 
 const MOST_UNSEEN = 5;
 
-/** Where it does not pass, and others ran too often since for the newest results to have it. */
+/** Locations where the call does not pass, but that others crowded out of the newest results. */
 const unseenOf = (state: CallNow | null | undefined, latest: readonly ListedResult[]): string[] =>
   (state?.locations ?? [])
     .filter(({ last }) => last && last.result_category !== "PASS")

@@ -1,10 +1,10 @@
-// The buckets of a histogram as bars that can be told apart: fewer, and wider where calls are slow.
+// Merges a histogram's buckets into bars that can be told apart, wider where calls are slow.
 import type { Bucket } from "../../../../src/model/histogram.ts";
 
-/** Above this ratio of the slowest to the fastest, bins grow by a ratio. */
+/** Above this ratio of the slowest to the fastest, bins widen geometrically. */
 const LINEAR_UP_TO = 8;
 
-/** Edges are milliseconds; every bucket lies in the bin that its start does. */
+/** Edges are in milliseconds; a bucket goes into the bin that its start lies in. */
 export function binsOf(buckets: readonly Bucket[], most = 40): Bucket[] {
   const [first, last] = [buckets[0], buckets.at(-1)];
   if (!first || !last) return [];
@@ -18,13 +18,13 @@ export function binsOf(buckets: readonly Bucket[], most = 40): Bucket[] {
   return bins;
 }
 
-/** Whether one bin is as wide as another, but for rounding. */
+/** Tells whether all bins have the same width, apart from rounding. */
 export function areEven(bins: readonly Bucket[]): boolean {
   const widths = bins.map(({ from, to }) => to - from);
   return Math.max(...widths) <= Math.min(...widths) + 1;
 }
 
-/** Whole milliseconds, each at least one above the one before. */
+/** Returns whole milliseconds, each greater than the one before. */
 function edgesOf(from: number, to: number, most: number): number[] {
   const isLinear = to / Math.max(from, 1) <= LINEAR_UP_TO;
   const start = isLinear ? from : Math.max(from, 1);
@@ -38,7 +38,7 @@ function edgesOf(from: number, to: number, most: number): number[] {
   return edges;
 }
 
-/** Where a latency lies among the bins, as the place of a bar and a share of it. */
+/** Returns where a latency lies among the bins: the index of a bar plus a share of its width. */
 export function placeOf(ms: number, bins: readonly Bucket[]): number {
   const at = bins.findIndex(({ to }) => ms < to);
   const bin = bins[at];

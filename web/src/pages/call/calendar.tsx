@@ -1,4 +1,4 @@
-// The days of the last weeks, as they passed: a cell for each, which leads to the day.
+// A calendar of the last weeks: a cell for each day shows how it went, and leads to it.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import "../../styles/calendar.css";
 import "../../styles/phases.css";
@@ -103,7 +103,7 @@ function Grid({
     table.current?.querySelector<HTMLElement>(`[data-day="${next}"]`)?.focus();
   };
   useLayoutEffect(() => {
-    // Where there is too little room, the newest are in view.
+    // If there is too little room, show the newest.
     const box = table.current?.parentElement;
     if (box) box.scrollLeft = box.scrollWidth;
   }, []);

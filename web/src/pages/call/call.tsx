@@ -1,4 +1,4 @@
-// A call: how it is now, why it is slow, and everything that was measured of it.
+// The page of a call: its state, why it is slow, and everything that was measured.
 import { useState } from "preact/hooks";
 import type { Call as CallDocument } from "../../../../src/model/call.ts";
 import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";

@@ -1,6 +1,6 @@
 // How a day went, for the calendar.
 
-/** A day that passed less is a bad one; with less than all, not a good one. */
+/** Below this percentage of passed calls, a day is `fail`; below 100, it is `warn`. */
 const FAIR_PERCENT = 98;
 
 export type DayTone = "pass" | "warn" | "fail" | "missed" | "none";

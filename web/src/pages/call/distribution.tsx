@@ -1,4 +1,4 @@
-// How latencies are spread, with outliers, and how calls ended.
+// The distribution of latencies, with outliers, and how calls ended.
 import type { Bucket } from "../../../../src/model/histogram.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
@@ -21,7 +21,7 @@ export function HistogramChart({ histogram: { buckets, locations }, places }: Di
     outlier_from === null ? [] : [{ location_id, outlier_from, outliers }],
   );
   const bins = binsOf(buckets ?? []);
-  // What is one at the location of the slowest is one at all of them.
+  // From the highest limit on, a latency is an outlier at every location.
   const highest = Math.max(...fences.map(({ outlier_from }) => outlier_from));
   const edge = (place: number): string =>
     formatMs(bins[Math.floor(place)]?.from ?? bins.at(-1)?.to ?? 0);

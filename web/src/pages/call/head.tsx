@@ -1,4 +1,4 @@
-// The head of a call's page: what it is, how it is now, and what can be done with it.
+// The head of a call's page: what the call is, its state, and what can be done with it.
 import { useLocation } from "preact-iso";
 import type { Call } from "../../../../src/model/call.ts";
 import { pathOf } from "../../address.ts";
@@ -14,9 +14,9 @@ import { has, isMine } from "../../session.ts";
 
 interface CallHeadProps {
   readonly call: Call;
-  /** How it is at its locations; undefined: not read yet; null: it may not be read. */
+  /** The call's state at its locations; undefined: not read yet; null: it cannot be read. */
   readonly now: CallNow | null | undefined;
-  /** What starts it now, and what has it run again and again; undefined: they are not offered. */
+  /** Run the call now, and deploy it; undefined: not offered. */
   readonly onRun: (() => void) | undefined;
   readonly onDeploy: (() => void) | undefined;
 }

@@ -18,7 +18,7 @@ import { MEASURES } from "./view.ts";
 import type { View } from "./view.ts";
 
 interface LatencyChartProps extends ChartsProps {
-  /** Undefined: none is clear. */
+  /** Undefined: there is no clear change. */
   readonly change: Change | undefined;
 }
 
@@ -89,7 +89,7 @@ export function LatencyChart({ view, series, places, change, onZoom }: LatencyCh
   );
 }
 
-/** What a measure says, and how exact it is. */
+/** Says what a measure means, and how exact it is. */
 const measureText = (measure: View["measure"]): string =>
   measure === "avg" || measure === "max"
     ? ""
@@ -98,7 +98,7 @@ const measureText = (measure: View["measure"]): string =>
 const rangeText = ([from, to]: Range): string =>
   `${formatTime(from).slice(0, 16)} to ${formatTime(to)}`;
 
-/** Where the change began that the answer at the head of the page tells of. */
+/** Marks where the change began that is described at the top of the page. */
 const linesOf = (change: Change | undefined, [from, to]: Range) =>
   change && change.since > from && change.since < to
     ? [{ x: change.since, label: `${PHASE_NAMES[change.phase].name}: ${factorText(change)}` }]
@@ -146,7 +146,7 @@ export const NoCalls = () => (
   </Empty>
 );
 
-/** Calls were made, and there is nothing to show of those that passed. */
+/** Shown if calls were made, but none of them passed. */
 function NonePassed({ view }: Pick<ChartsProps, "view">) {
   const [, change] = useAddress();
   if (view.type === "ALL") return null;

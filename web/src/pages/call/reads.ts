@@ -1,4 +1,4 @@
-// What the page of a call reads: only what it shows. Events have it read again.
+// The reads of a call's page: only what it shows. Events trigger them again.
 import type { Bucket, Spread } from "../../../../src/model/histogram.ts";
 import type { ResultCode } from "../../../../src/model/result.ts";
 import { useEffect, useState } from "preact/hooks";
@@ -55,7 +55,7 @@ export const useStats = (id: string, path: string, name: string, enabled = true)
     enabled,
   });
 
-/** The days before now at each location, newest first; empty: not read yet. */
+/** Reads the last days at each location, newest first; empty: not read yet. */
 export const useDaysAt = (id: string, locations: readonly string[], limit: number) =>
   useQuery<readonly { readonly location: string; readonly stats: readonly StatEntry[] }[]>(
     ["calls", id, "stats", "days-at", locations, limit],
@@ -73,9 +73,9 @@ export const useDaysAt = (id: string, locations: readonly string[], limit: numbe
 const [YOUNG_MS, GROWS_EVERY_MS] = [120_000, 4000];
 
 /**
- * Whether the call was just made: results of the time before that may be on their way (`sonde
- * simulate`, the demo), of which no event tells. Its statistics are read again and again meanwhile,
- * and the locations, which may be as new.
+ * Tells whether the call was just created: results for the time before may still be arriving
+ * (`sonde simulate`, the demo), without events. Meanwhile, polls its statistics and the locations,
+ * which may be as new.
  */
 export function useGrowing(id: string, created: string | undefined): boolean {
   const until = created === undefined ? 0 : Date.parse(created) + YOUNG_MS;
@@ -97,14 +97,14 @@ export function useGrowing(id: string, created: string | undefined): boolean {
 
 export const MOST_LATEST = 50;
 
-/** The newest, for the state now. */
+/** Reads the newest results, for the current state. */
 export const useLatest = (id: string) =>
   useRead<List<ListedResult>>(
     ["calls", id, "results", "latest"],
     `calls/${id}/results/?order=desc&limit=${MOST_LATEST}`,
   );
 
-/** The newest at locations of which the newest of all have none. */
+/** Reads the newest results at locations that have none among the newest of all. */
 export const useLatestAt = (id: string, locations: readonly string[]) =>
   useQuery<readonly ListedResult[]>(
     ["calls", id, "results", "latest-at", locations],
@@ -121,18 +121,18 @@ export const useLatestAt = (id: string, locations: readonly string[]) =>
     { enabled: locations.length > 0 },
   ).data ?? [];
 
-/** How it is at each of its locations: the newest results may all be of others. */
+/** Reads the state at each location: the newest results may all be from others. */
 export const useOverview = (id: string) =>
   useRead<CallOverview>(overviewKey(id), `calls/${id}/overview/`);
 
 export interface Series {
   /** At the chosen location, or at all together. */
   readonly all: readonly Sample[];
-  /** By location, where there are several and none is chosen; empty where these are too many. */
+  /** By location, if there are several and none is chosen; periods are not read for too many. */
   readonly each: readonly { readonly location: string; readonly samples: readonly Sample[] }[];
 }
 
-/** What the charts show; `locations` are those where calls were made. */
+/** Reads what the charts show. `locations` are those where calls were made. */
 export function useSeries(id: string, view: View, locations: readonly string[] | undefined) {
   const { grain, range, location, type, measure } = view;
   return useQuery<Series>(

@@ -15,7 +15,7 @@ export const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
       : [],
   );
 
-/** `end`: of the hour that is under way, so that it is the same for as long. */
+/** `end` is the end of the current hour, so it stays the same until then. */
 export function useRecent(id: string) {
   const end = (Math.floor(now() / HOUR) + 1) * HOUR;
   const since = new Date(end - DAY).toISOString();
@@ -30,7 +30,7 @@ export function useRecent(id: string) {
   return { end, hours, days, slowest, change };
 }
 
-/** Since when there are statistics, by the hour where that is today; epoch milliseconds. */
+/** Returns the start of the first hour with statistics, or of the day if older; epoch ms. */
 export function firstOf({ hours, days }: Pick<ReturnType<typeof useRecent>, "hours" | "days">) {
   const [hour, day] = [hours.data?.stats[0], days.data?.stats.at(-1)];
   if (!hour || !day) return undefined;
@@ -38,7 +38,7 @@ export function firstOf({ hours, days }: Pick<ReturnType<typeof useRecent>, "hou
   return firstHour < firstDay + DAY ? firstHour : firstDay;
 }
 
-/** With the hour in which it began, read where there is a change. */
+/** Finds a change; if there is one, reads the hours around it to tell in which it began. */
 function useChange(
   id: string,
   slowest: Slowest | undefined,

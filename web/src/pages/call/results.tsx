@@ -33,7 +33,7 @@ interface Filters {
   readonly category: string;
   readonly type: string;
   readonly location_id: string;
-  /** As date-time fields have them, in UTC: `2026-11-22T14:05`. */
+  /** As in date-time fields, in UTC: `2026-11-22T14:05`. */
   readonly from: string;
   readonly to: string;
 }

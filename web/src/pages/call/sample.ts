@@ -1,10 +1,10 @@
-// What the charts of a call show at one instant, of a period's statistics or of a single result.
+// A sample in the charts of a call, from a period's statistics or from a single result.
 import type { Result } from "../../../../src/model/result.ts";
 import type { AdvancedStat, Stat } from "../../../../src/model/stat.ts";
 import type { Phase } from "../../../../src/model/summary.ts";
 import type { Measure } from "./view.ts";
 
-/** More would not be told apart: choose a location instead. */
+/** More could not be told apart: the reader chooses a location instead. */
 export const MOST_LINES = 5;
 
 /** A period in a list of statistics. */
@@ -25,7 +25,7 @@ export interface Sample {
   readonly failed: number;
   /** Runs that were due and not made. */
   readonly missed: number;
-  /** Of a single result: how much of the latency may be Sonde's own, in milliseconds. */
+  /** For a single result: how much of the latency may be Sonde's own, in milliseconds. */
   readonly uncertainty: number | null;
 }
 
@@ -59,7 +59,7 @@ function measured({ avg_latency, max_latency, adv_stat }: StatEntry, measure: Me
   return measure === "max" ? max_latency : (adv_stat?.[measure] ?? null);
 }
 
-/** `isTimed`: the times of a call that did not pass count too. */
+/** `isTimed` includes the times of calls that did not pass. */
 export function sampleOfResult({ meta, timing }: ListedResult, isTimed: boolean): Sample {
   const time = Date.parse(meta.start_time ?? meta.due_time);
   if (meta.result_category === null)
@@ -76,7 +76,7 @@ export function sampleOfResult({ meta, timing }: ListedResult, isTimed: boolean)
   };
 }
 
-/** The counts of every call, with the latencies and phases of those that passed. */
+/** Combines the counts of every call with the latencies and phases of those that passed. */
 export function withTimesOf(every: readonly Sample[], passed: readonly Sample[]): Sample[] {
   const byTime = new Map(passed.map((sample) => [sample.time, sample]));
   return every.map((sample) => {
@@ -85,7 +85,7 @@ export function withTimesOf(every: readonly Sample[], passed: readonly Sample[])
   });
 }
 
-/** With the periods in which every run was missed, which statistics of calls do not list. */
+/** Adds the periods in which every run was missed, which statistics of calls do not list. */
 export function withMissed(
   samples: readonly Sample[],
   missed: readonly Pick<StatEntry, "time" | "count">[],
@@ -98,7 +98,7 @@ export function withMissed(
   return [...samples, ...only].toSorted((a, b) => a.time - b.time);
 }
 
-/** The value of each sample at its place in `times`; null where there is none. */
+/** Returns the value of a sample for each of `times`; null if there is none. */
 export function alignTo<T>(
   times: readonly number[],
   samples: readonly Sample[],

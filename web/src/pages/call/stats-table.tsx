@@ -1,4 +1,4 @@
-// The statistics of a call by period, of every kind and type.
+// The table of a call's statistics by period, for any kind of period and type of result.
 import { useState } from "preact/hooks";
 import { PERIOD_KINDS } from "../../../../src/model/periods.ts";
 import type { PeriodKind } from "../../../../src/model/periods.ts";
@@ -41,7 +41,7 @@ const LATENCIES: readonly Column[] = [
   ["Slowest", ({ max_latency }) => formatMs(max_latency)],
 ];
 
-/** Of calls that passed only. */
+/** Only for calls that passed. */
 const OF_PASSED: readonly Column[] = [
   ["Fastest", ({ min_latency }) => formatMs(min_latency)],
   ["Standard deviation", ({ standard_deviation }) => formatMs(standard_deviation)],
@@ -146,7 +146,7 @@ const HEADS: Readonly<Record<PeriodKind, string>> = {
   YEAR: "Year (UTC)",
 };
 
-/** Periods are those of UTC: only hours have a local time. */
+/** Periods are on UTC boundaries: only hours are shown in local time. */
 function periodText(time: string, kind: PeriodKind): string {
   if (kind === "YEAR") return time.slice(0, 4);
   if (kind === "MONTH") return time.slice(0, 7);

@@ -1,8 +1,8 @@
-// What fails of a call now: where, since when, and how.
+// Tells what is wrong with a call now: where, since when, and how.
 import type { ResultCategory, ResultCode } from "../../../../src/model/result.ts";
 import { formatCount } from "../../parts/number.ts";
 
-/** Of a result in a list. Times are ISO 8601. */
+/** The part of a listed result that matters here. Times are ISO 8601. */
 export interface Ended {
   readonly result: ResultCode;
   readonly result_category: ResultCategory | null;
@@ -20,9 +20,9 @@ export interface Trouble {
   readonly locations: readonly string[];
   /** Whether it passes elsewhere. */
   readonly isPartial: boolean;
-  /** Runs there since the last that passed: all that are known where `since` is null. */
+  /** Runs there since the last that passed; if `since` is null, all known runs. */
   readonly runs: number;
-  /** When the first of them began, in epoch milliseconds; null: before what is known. */
+  /** When the first of them began, in epoch milliseconds; null: before the known results. */
   readonly since: number | null;
 }
 
@@ -36,9 +36,9 @@ interface Streak {
 const timeOf = ({ start_time, due_time }: Ended): number => Date.parse(start_time ?? due_time);
 
 /**
- * Of the newest results in descending order, `isWhole`: all there are. Undefined where the last run
- * passed at each location. `deployed`: other locations do not count where there are some, but for
- * that of the last run.
+ * Expects the newest results in descending order; `isWhole`: these are all. Returns undefined if
+ * the last run passed at each location. Unless `deployed` is empty, only its locations and that of
+ * the last run count.
  */
 export function troubleOf(
   results: readonly Ended[],
@@ -52,7 +52,7 @@ export function troubleOf(
   );
   const streaks = places.flatMap(([location, some]) => streakOf(location, some, isWhole));
   const failed = streaks.filter(({ last }) => last.result_category !== null);
-  // A call that failed says more of the target than one that was not made.
+  // A call that failed says more about the target than one that was not made.
   const shown = failed.length > 0 ? failed : streaks;
   const [newest] = shown.toSorted((a, b) => timeOf(b.last) - timeOf(a.last));
   if (!newest) return undefined;
@@ -67,7 +67,7 @@ export function troubleOf(
   };
 }
 
-/** Others say nothing of the target, nor of what is to be mended to reach it. */
+/** Other results say nothing about the target, nor about what to fix to reach it. */
 const isTelling = ({ result, result_category }: Ended): boolean =>
   result_category !== null || result === "MISSED";
 
@@ -85,7 +85,7 @@ interface Words {
   readonly timeText: (ms: number) => string;
 }
 
-/** Of 24 hours. */
+/** The counts of 24 hours. */
 interface Day {
   readonly made: number;
   readonly passed: number;
@@ -111,7 +111,7 @@ export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Wo
   return `${calls} ${failed}${from}, last ${how}.`;
 }
 
-/** Where it fails, where no location has times of calls that passed. */
+/** Says where the call fails, for when no location has times of passed calls. */
 export const troubleWhere = (
   { locations, isPartial }: Trouble,
   nameOf: (location: string) => string,

@@ -1,4 +1,4 @@
-// What the page of a call is set to: a range of time, a measure, a location, the calls that count.
+// The settings of a call's page: a range of time, a measure, a location, the calls that count.
 import { periodEnd, periodStart } from "../../../../src/model/periods.ts";
 import type { PeriodKind } from "../../../../src/model/periods.ts";
 import type { Range } from "../../parts/chart-spec.ts";
@@ -26,18 +26,18 @@ export const MEASURES = {
 } as const;
 export type Measure = keyof typeof MEASURES;
 
-/** What charts are made of: RAW are single results. */
+/** What a point in the charts stands for; RAW: a single result. */
 export type Grain = PeriodKind | "RAW";
 
 export interface View {
-  /** Undefined where the range was zoomed to. */
+  /** Undefined if the range was chosen by zooming. */
   readonly span: SpanName | undefined;
   readonly range: Range;
   readonly grain: Grain;
   readonly measure: Measure;
   /** Undefined: all locations. */
   readonly location: string | undefined;
-  /** Calls that passed, unless every call that was made is asked for: timeouts dwarf the rest. */
+  /** Calls that passed, unless the reader asks for every call made: timeouts dwarf the rest. */
   readonly type: "ALL" | "COMPLETE";
 }
 
@@ -46,13 +46,13 @@ type Query = Readonly<Record<string, string | undefined>>;
 const isNameIn = <T extends object>(names: T, name: string | undefined): name is keyof T & string =>
   name !== undefined && Object.hasOwn(names, name);
 
-/** A range that a call's measurements fill: `first` is the start of their first hour. */
+/** Returns a range that a call's measurements fill. `first` is the start of their first hour. */
 export const usualSpan = (first: number | undefined, now: number): SpanName =>
   first !== undefined && now - first < 2 * HOUR ? "hour" : "day";
 
 /**
- * `now` in epoch milliseconds; `usual` where the query has no range. What is wrong in the query is
- * passed over.
+ * Reads the view from the query, and ignores what is invalid in it. `now` is in epoch
+ * milliseconds; `usual` applies if the query has no range.
  */
 export function viewOf(query: Query, now: number, usual: SpanName = "day"): View {
   const zoomed = zoomedRange(query);
@@ -73,7 +73,7 @@ function zoomedRange(query: Query): Range | undefined {
   return to - from >= MINUTE ? [from, to] : undefined;
 }
 
-/** Ends with the period that is under way, so that it stays the same for as long. */
+/** Returns a range that ends with the current period, so it stays the same until then. */
 function rangeOf(span: SpanName, now: number): Range {
   if (span === "hour") {
     const end = Math.ceil(now / MINUTE) * MINUTE;
@@ -85,7 +85,7 @@ function rangeOf(span: SpanName, now: number): Range {
   return [periodStart(kind, end - SPANS[span].ms), end];
 }
 
-/** Enough points for a line, and few enough to be read at once. */
+/** Chooses a grain with enough points for a line, and few enough to be read at once. */
 export function grainOf([from, to]: Range): Grain {
   const ms = to - from;
   if (ms <= 100 * MINUTE) return "RAW";
@@ -94,10 +94,10 @@ export function grainOf([from, to]: Range): Grain {
   return ms <= 800 * DAY ? "WEEK" : "MONTH";
 }
 
-/** Of statistics over a range: single results have none. */
+/** Returns the kind of period for statistics over a range: single results have none. */
 export const kindOf = (grain: Grain): PeriodKind => (grain === "RAW" ? "HOUR" : grain);
 
-/** What the address is to say for a range that was zoomed to: whole minutes, none in the future. */
+/** Returns the query for a range chosen by zooming: whole minutes, none in the future. */
 export function zoomQuery(range: Range | undefined, now: number): Query {
   if (!range) return { from: undefined, to: undefined };
   const latest = Math.ceil(now / MINUTE) * MINUTE;
@@ -108,7 +108,7 @@ export function zoomQuery(range: Range | undefined, now: number): Query {
 
 const isoMinute = (ms: number): string => `${new Date(ms).toISOString().slice(0, 16)}Z`;
 
-/** How many periods of a kind a range may touch. */
+/** Counts the periods of a kind that a range touches. */
 export function periodsIn(kind: PeriodKind, [from, to]: Range): number {
   let periods = 0;
   for (let at = periodStart(kind, from); at < to; at = periodEnd(kind, at)) periods += 1;

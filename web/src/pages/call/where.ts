@@ -1,4 +1,4 @@
-// Where a call is slow: at which locations its change is, or which is slowest now.
+// Tells where a call is slow: at which locations it changed, or which is slowest now.
 import type { Spread } from "../../../../src/model/histogram.ts";
 import { formatMs } from "../../parts/number.ts";
 import { factorText, medianOf } from "./answer.ts";
@@ -17,7 +17,7 @@ interface PlaceChange {
   readonly after: number;
 }
 
-/** Weaker than this, a location has not changed, or has not changed more than another. */
+/** Below this factor, a location has not changed, or not more than another. */
 const LEAST_FACTOR = 1.25;
 const MOST_NAMED = 3;
 
@@ -56,7 +56,7 @@ export function whereChanged(
 const allOf = (count: number): string =>
   count === 2 ? "both locations" : `all ${count} locations`;
 
-/** By the medians of the calls that passed at each location; undefined where none did. */
+/** Compares the medians of passed calls at each location; undefined if none passed. */
 export function whereSlow(
   spread: { readonly locations: readonly Spread[] } | undefined,
   nameOf: (location: string) => string,

@@ -1,4 +1,4 @@
-// The calls: how each is now, and how its day was.
+// The list of calls, each with its current state and its last 24 hours.
 import { useLocation } from "preact-iso";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { pathOf } from "../../address.ts";
@@ -59,7 +59,7 @@ const NoCalls = () => (
   </Empty>
 );
 
-/** As in calls.css. */
+/** The same breakpoint as in calls.css. */
 const NARROW = matchMedia("(max-width: 68rem)");
 const [ROW, NARROW_ROW] = [56, 104];
 const AGO_EVERY_MS = 5000;

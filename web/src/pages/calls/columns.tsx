@@ -8,7 +8,7 @@ import { Strip } from "../../parts/strip.tsx";
 import { formatAgo, formatTime } from "../../parts/time.tsx";
 import type { Column } from "../../parts/virtual-table.tsx";
 
-/** Names of locations in a cell; beyond, how many. */
+/** With more locations, a cell shows their number in place of their names. */
 const MOST_NAMED = 2;
 
 export const columnsAt = (

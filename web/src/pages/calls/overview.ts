@@ -1,4 +1,4 @@
-// The calls at one look: the first page at once, the others behind it, and what happens since.
+// Reads the overview of all calls, page by page, and keeps it up to date with events.
 import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { send, withQuery } from "../../api.ts";
@@ -17,14 +17,14 @@ export const isReading = signal(false);
 
 const [FIRST, MORE] = [100, 1000];
 const PATCH_EVERY_MS = 500;
-/** The numbers of the day; of many calls, they take the server seconds. */
+/** The interval for the numbers of the day: for many calls, they take the server seconds. */
 const refreshMs = (count: number): number => (count <= MORE ? 60_000 : 600_000);
-/** The numbers of the day of what is new, and of few calls. */
+/** The delay after an event for the numbers of the day, if calls are new or few. */
 const NEWS_AFTER_MS = 5000;
 
 let reading = new AbortController();
 
-/** Shows the pages as they come, the first time; later all at once. */
+/** Shows the pages as they arrive the first time; later, all at once. */
 export async function readCalls(): Promise<void> {
   reading.abort();
   reading = new AbortController();
@@ -53,7 +53,7 @@ effect(() => {
   if (session.value === null) calls.value = undefined; // the next reader sees other calls
 });
 
-/** Reads the calls while the page is shown, and follows what happens. */
+/** Reads the calls while the page is shown, and applies events. */
 export function useCalls(): void {
   useEffect(() => {
     void readCalls();
@@ -67,7 +67,7 @@ export function useCalls(): void {
     const patching = setInterval(() => {
       if (heard.size === 0 || !calls.peek()) return;
       const isNews = patch(heard) || (calls.peek()?.length ?? 0) <= FIRST;
-      // What is read may be older than what was heard meanwhile.
+      // The answer may be older than these events: they are applied again to it.
       if (isReading.peek()) return;
       heard = new Map();
       if (isNews)
@@ -95,10 +95,10 @@ export function useCalls(): void {
   }, []);
 }
 
-/** By the id of the call. */
+/** Events by the id of the call. */
 type Heard = Map<string, RecordedEvent[]>;
 
-/** Returns whether something is of a call that is not in the list, or had nothing that day. */
+/** Returns whether an event is for a call that is not in the list, or had no run that day. */
 function patch(heard: Heard): boolean {
   let known = 0;
   calls.value = calls.peek()?.map((call) => {

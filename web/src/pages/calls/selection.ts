@@ -36,7 +36,7 @@ type Value = string | number;
 
 /** What a column is sorted by; null comes last in either order. */
 const VALUES: Readonly<Record<string, (call: CallOverview) => Value | null>> = {
-  // What is so everywhere comes before what is so at some of the locations.
+  // A state at all locations comes before the same state at some of them.
   state: (call) => TONES.indexOf(toneOfCall(call)) - (call.now ? shareOf(call.now) / 2 : 0),
   name: ({ name }) => name.toLowerCase(),
   pass: ({ day }) => day?.pass_percent ?? null,
@@ -61,7 +61,7 @@ export function select(calls: readonly CallOverview[], selection: Selection): Ca
     .map(({ call }) => call);
 }
 
-/** Whatever their state. */
+/** Filters by text and tag, whatever the state. */
 export function matching(
   calls: readonly CallOverview[],
   { text, tag }: Pick<Selection, "text" | "tag">,

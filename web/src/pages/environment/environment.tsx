@@ -1,4 +1,4 @@
-// Environment variables: workspaces, and the values of one of them. Values are never shown.
+// Environment variables: workspaces, and the variables of one of them. Values are never shown.
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import { useList } from "../../lists.ts";
@@ -16,7 +16,7 @@ import { VariableForm } from "./variable-form.tsx";
 import { pathOf } from "./variable.ts";
 import type { ShownVariable } from "./variable.ts";
 
-/** Runs look here where they name no workspace, or where theirs has no such variable. */
+/** Runs look here if they name no workspace, or theirs has no such variable. */
 const GLOBAL = "global";
 
 interface Workspace {
@@ -72,7 +72,7 @@ const urlOf = (workspace: string): string => {
   return `${url.pathname}${url.search}`;
 };
 
-/** A name may be of spaces only. */
+/** A name may consist of spaces only. */
 const shown = (workspace: string): string => (workspace.trim() === "" ? "(blank)" : workspace);
 
 const Hint = () => (

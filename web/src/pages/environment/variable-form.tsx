@@ -12,7 +12,7 @@ import type { ShownVariable } from "./variable.ts";
 interface VariableFormProps {
   /** Undefined: a new one. */
   readonly stored: ShownVariable | undefined;
-  /** Of a new one, at first. */
+  /** The initial workspace of a new variable. */
   readonly workspace: string;
   readonly onSaved: (workspace: string) => unknown;
   readonly onClose: () => void;

@@ -1,7 +1,7 @@
-// An environment variable as answers show it.
+// An environment variable as the API shows it.
 import type { Variable } from "../../../../src/model/environment.ts";
 
-/** To a key that only reads, the value is null. */
+/** The value is null for a key that only reads. */
 export type ShownVariable = Omit<Variable, "workspace_variable"> & {
   readonly workspace_variable: { readonly name: string; readonly value: string | null };
   readonly unreadable?: true;

@@ -7,10 +7,10 @@ import { wordOf } from "../../periods.ts";
 interface Measure {
   readonly name: string;
   readonly now: number;
-  /** Null where either period has no score. */
+  /** Null if either period has no score. */
   readonly by: number | null;
   readonly show: (value: number) => string;
-  /** Of a change, where that has another unit. */
+  /** Formats a change, if its unit differs. */
   readonly showChange?: (value: number) => string;
   /** Which way is better; undefined: neither. */
   readonly better?: "more" | "less";

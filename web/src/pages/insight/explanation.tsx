@@ -9,7 +9,7 @@ import { Moved } from "./moved.tsx";
 interface ExplanationProps {
   readonly kind: InsightKind;
   readonly report: InsightReport;
-  /** That of the period before. */
+  /** The report of the period before. */
   readonly before: InsightReport | undefined;
 }
 
@@ -103,7 +103,7 @@ interface Formula {
   readonly formula: string;
 }
 
-/** As in src/model/score.ts, with the numbers of a report. */
+/** The formulas of src/model/score.ts, with the numbers of a report. */
 const FORMULAS: Readonly<Record<PartName, (report: InsightReport) => Formula>> = {
   availability({ parts: { availability } }) {
     const { value, passed, made, share } = availability;

@@ -30,7 +30,7 @@ interface FailuresOfProps extends ReportProps {
   readonly count: number;
 }
 
-/** Opened, or printed, the latest of them. */
+/** Shows the latest of them when opened or printed. */
 const FailuresOf = ({ report, result, count }: FailuresOfProps) => (
   <details>
     <summary>

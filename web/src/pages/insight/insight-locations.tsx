@@ -64,7 +64,7 @@ export function InsightLocations({ report: { locations } }: { readonly report: I
 interface RowProps {
   readonly name: string;
   readonly location: LocationInsight;
-  /** Of all locations, in milliseconds. */
+  /** The longest Q3 of all locations, in milliseconds. */
   readonly longest: number;
 }
 

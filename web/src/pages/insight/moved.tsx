@@ -3,12 +3,12 @@ import type { InsightKind } from "../../../../src/model/insight.ts";
 import { wordOf } from "../../periods.ts";
 
 interface MovedProps {
-  /** 0: it stayed. */
+  /** 0: unchanged. */
   readonly by: number;
   /** Undefined: neither better nor worse. */
   readonly isBetter: boolean | undefined;
   readonly unit: string;
-  /** What it does with so many: `cost`. */
+  /** Precedes the number, such as `cost`. */
   readonly verb?: string;
   readonly period: InsightKind;
 }

@@ -1,4 +1,4 @@
-// The scores of eight periods up to that of a report: bars on the bands, each a link to its report.
+// The scores of the eight periods up to a report's: bars on the bands, each a link to its report.
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import { FAIR_FROM, GOOD_FROM, HIGHEST_SCORE } from "../../../../src/model/score.ts";
 import type { List } from "../../api.ts";
@@ -10,7 +10,7 @@ import { Fault } from "../../parts/notice.tsx";
 import { nameOfPeriod, shortNameOfPeriod, wordOf } from "../../periods.ts";
 import { useRead } from "../../queries.ts";
 
-/** Reports of a call in one answer: nineteen years of weeks. */
+/** The most reports of a call in one answer: nineteen years of weeks. */
 const MOST = 1000;
 
 interface ScoreHistoryProps {

@@ -1,4 +1,4 @@
-// The ranking of calls by their scores of the latest closed weeks or months.
+// The ranking of calls by their scores for the latest closed weeks or months.
 import { useEffect, useState } from "preact/hooks";
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import { INSIGHT_DELAY_MS } from "../../../../src/model/insight.ts";
@@ -20,14 +20,14 @@ import { session } from "../../session.ts";
 import "../../styles/insights.css";
 import { RankedCalls } from "./ranked-calls.tsx";
 
-/** Of the demo, whose history is still being made, they come one after another. */
+/** While the demo is still generating its history, scores arrive one after another. */
 const EMPTY_EVERY_MS = 5000;
 const EVERY_MS = 30_000;
 
 interface View {
   readonly kind: InsightKind;
   readonly order: "best" | "worst";
-  /** Also what others share with the organization. */
+  /** Also calls that others share with the organization. */
   readonly withShared: boolean;
 }
 

@@ -8,12 +8,12 @@ import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { nameOfPeriod, wordOf } from "../../periods.ts";
 import { ScoreTrend } from "./score-trend.tsx";
 
-/** Rows that are drawn at a time. */
+/** How many more rows are drawn at a time. */
 const SHOWN = 100;
 
 interface RankedCallsProps {
   readonly kind: InsightKind;
-  /** The start of the latest period of all. */
+  /** The start of the latest period of any call, in epoch milliseconds. */
   readonly latest: number;
   readonly calls: readonly RankedCall[];
   readonly places: ReadonlyMap<string, number>;

@@ -1,4 +1,4 @@
-// The scores of the latest periods as small bars, with the numbers for who cannot see them.
+// The scores of the latest periods as small bars, with the numbers for screen readers.
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import { bandOf, FEWEST_CALLS, HIGHEST_SCORE } from "../../../../src/model/score.ts";
 import { HISTORY } from "../../insights.ts";
@@ -10,7 +10,7 @@ const [WIDTH, HEIGHT, STEP] = [9, 28, 12];
 
 interface ScoreTrendProps {
   readonly kind: InsightKind;
-  /** The start of the last period. */
+  /** The start of the last period, in epoch milliseconds. */
   readonly latest: number;
   readonly call: Pick<RankedCall, "results">;
 }

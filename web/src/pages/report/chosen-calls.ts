@@ -1,9 +1,9 @@
-// Every call that a row may be of.
+// Reads every call that a row of a report may refer to.
 import type { Call } from "../../../../src/model/call.ts";
 import { readAll } from "../../lists.ts";
 import { useQuery } from "../../queries.ts";
 
-/** By id, in the order of their names; undefined while they are read. */
+/** Returns the calls by id, sorted by name; undefined while they are read. */
 export const useCallsById = (): ReadonlyMap<string, Call> | undefined =>
   useQuery<ReadonlyMap<string, Call>>(["calls", "by id"], ({ signal }) => readCalls(signal)).data;
 

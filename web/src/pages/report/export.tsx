@@ -1,4 +1,4 @@
-// The export of a report: the interface makes the file.
+// The export of a report: the API makes the file.
 import { useState } from "preact/hooks";
 import { periodEnd } from "../../../../src/model/periods.ts";
 import { urlOf } from "../../api.ts";
@@ -39,7 +39,7 @@ function ExportDialog({
   const [to, setTo] = useState(dayOf(periodEnd(kind, start) - 1));
   const [format, setFormat] = useState<(typeof FORMATS)[number]["value"]>("csv");
   const isRange = from !== "" && to !== "" && from <= to;
-  // The last day is part of it.
+  // The last day is included.
   const end = isRange ? new Date(periodEnd("DAY", Date.parse(to))).toISOString() : "";
   return (
     <Dialog title="Export the report" onClose={onClose}>

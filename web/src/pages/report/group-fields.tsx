@@ -1,4 +1,4 @@
-// A group of a report as fields: its name, its rows in order, and one to add.
+// The fields of a report's group: its name, its rows in order, and one to add.
 import { useState } from "preact/hooks";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { Combobox } from "../../parts/combobox.tsx";
@@ -11,10 +11,10 @@ import { useCallsById } from "./chosen-calls.ts";
 
 interface GroupFieldsProps {
   readonly group: DraftGroup;
-  /** Its place among the groups, and the last place. */
+  /** Its index among the groups, and the last index. */
   readonly at: number;
   readonly last: number;
-  /** Of a path within the group, such as `.name`. */
+  /** Returns what is wrong at a path within the group, such as `.name`. */
   readonly faultAt: (path: string) => string | undefined;
   readonly change: (group: DraftGroup) => void;
   readonly move: (to: number) => void;
@@ -99,7 +99,7 @@ function RowFields({ row, at, last, fault, change, move, remove }: RowFieldsProp
   );
 }
 
-/** The location stays for the next row: groups often hold many calls at one location. */
+/** Keeps the location for the next row: groups often hold many calls at one location. */
 function NewRow({ add }: { readonly add: (row: DraftRow) => void }) {
   const calls = useCallsById();
   const [location, setLocation] = useState("");

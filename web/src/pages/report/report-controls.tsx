@@ -1,4 +1,4 @@
-// Which period of a report is shown, of which calls, and how its rows are compared.
+// Chooses which period of a report is shown, for which calls, and how its rows are compared.
 import { useAddress } from "../../address.ts";
 import { now } from "../../now.ts";
 import { SelectField } from "../../parts/field.tsx";

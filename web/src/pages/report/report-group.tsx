@@ -13,7 +13,7 @@ import type {
   ReportPeriod,
 } from "../../reports.ts";
 
-/** Rows that are drawn until all are asked for. */
+/** How many rows are drawn until the reader asks for all. */
 const SHOWN = 100;
 const NOTHING: ReportEntry = { stat: null, adv_stat: null };
 
@@ -103,7 +103,7 @@ const COLUMNS = [
 ] as const satisfies readonly {
   readonly by: MeasureName | undefined;
   readonly name: string;
-  /** Only among these. */
+  /** Only shown for this type. */
   readonly type?: ReportType;
 }[];
 
@@ -123,7 +123,7 @@ const Head = ({ type, by }: ColumnsProps) => (
 
 interface NumbersProps extends ColumnsProps {
   readonly entry: ReportEntry;
-  /** Of the phases of all rows, in milliseconds. */
+  /** The longest sum of phases of any row, in milliseconds. */
   readonly longest: number;
 }
 

@@ -1,4 +1,4 @@
-// One report: made, looked at, or edited.
+// One report: creates, shows or edits it.
 import { useLocation } from "preact-iso";
 import type { Report as StoredReport } from "../../../../src/model/report.ts";
 import { pathOf } from "../../address.ts";

@@ -1,4 +1,4 @@
-// The reports that the reader owns, and those that are shared with it.
+// The reports that the reader owns, and those shared with the reader.
 import type { Report } from "../../../../src/model/report.ts";
 import { useList } from "../../lists.ts";
 import { MoreButton } from "../../parts/more-button.tsx";

@@ -1,14 +1,14 @@
-// A request as a cURL command that a shell understands.
+// Writes a request as a cURL command for a shell.
 import { quote } from "shlex";
 import type { Result } from "../../../../src/model/result.ts";
 
-/** What the interface shows in place of a secret. */
+/** What the API shows in place of a secret. */
 const MASK = "********";
 
-/** In a command, a name to be replaced. */
+/** Stands for a secret in a command, to be replaced. */
 const PLACEHOLDER = "SECRET";
 
-/** Made by cURL itself, from the URL and the body. */
+/** Headers that cURL makes itself, from the URL and the body. */
 const FRAMING = ["content-length", "transfer-encoding", "connection", "host"];
 
 /** Masked values become placeholders, which `hasSecrets` finds. */
@@ -24,13 +24,13 @@ export function curlOf({ url, method, headers, body }: NonNullable<Result["reque
   return parts.join(" \\\n  ");
 }
 
-/** cURL takes brackets and braces in a URL for a list of URLs. */
+/** cURL reads brackets and braces in a URL as a list of URLs. */
 const optionsOf = (url: string, isHead: boolean): string[] => [
   ...(isHead ? ["--head"] : []),
   ...(/[[\]{}]/.test(url) ? ["--globoff"] : []),
 ];
 
-/** Terminals obey control characters that are pasted, also within quotes; others hide text. */
+/** Terminals obey pasted control characters, even within quotes; format characters hide text. */
 const UNSEEN = /[^\P{Cc}\n]|\p{Cf}/gu;
 
 const quoted = (text: string): string =>
@@ -43,7 +43,7 @@ function escaped(character: string): string {
   return code.length > 4 ? `\\U${code.padStart(8, "0")}` : `\\u${code.padStart(4, "0")}`;
 }
 
-/** cURL leaves out a header that ends with a colon, and sends one that ends with a semicolon. */
+/** cURL leaves out a header that ends with a colon; a semicolon sends it without a value. */
 const headerOf = (key: string, value: string): string =>
   value === "" ? `${key};` : `${key}: ${value}`;
 

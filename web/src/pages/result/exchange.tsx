@@ -1,4 +1,4 @@
-// What was sent and what came back. Everything is text: nothing of it is read as HTML.
+// What was sent and what came back, all shown as text: none of it is parsed as HTML.
 import { useState } from "preact/hooks";
 import type { Certificate } from "../../../../src/model/certificate.ts";
 import type { Content } from "../../../../src/model/content.ts";
@@ -119,7 +119,7 @@ const ABSENT: Readonly<Record<NonNullable<Content["reason"]>, string>> = {
   report_full: "The run's report was full, so the body was not kept.",
 };
 
-/** More lines or characters are folded at first. */
+/** Bodies with more lines or characters are folded at first. */
 const [MOST_LINES, MOST_CHARACTERS] = [40, 4000];
 
 interface BodyProps {
@@ -203,7 +203,7 @@ export const CertificateCard = ({ certificate }: { readonly certificate: Certifi
   </section>
 );
 
-/** Fewer than these ask for a renewal. */
+/** With fewer days left, the certificate should be renewed. */
 const FEW_DAYS = 14;
 
 const toneOfDays = (days: number): Tone => (days < 0 ? "fail" : days < FEW_DAYS ? "warn" : "pass");

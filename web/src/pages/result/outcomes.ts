@@ -1,4 +1,4 @@
-// What each result means, and what to check: in words, for those who see it for the first time.
+// What each result means and what to check, in words, for those who see it for the first time.
 import type { ResultCategory, ResultCode } from "../../../../src/model/result.ts";
 
 export interface Outcome {
@@ -72,7 +72,7 @@ export const OUTCOMES: Readonly<Record<ResultCode, Outcome>> = {
   },
 };
 
-/** By the code that a message begins with: what to do about it. */
+/** What to do, by the code that a message begins with. */
 export const REMEDIES: Readonly<Record<string, string>> = {
   dns_not_found: "Check the host's name, and that it is known where the agent runs.",
   dns_timeout: "The name servers did not answer: see whether other calls fail there too.",
@@ -117,7 +117,7 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   agents_incompatible: "Update the agents of this location.",
 };
 
-/** The most precise advice there is; a message is `code: what happened`. */
+/** Returns the most precise advice there is; a message is `code: what happened`. */
 export function adviceFor(result: ResultCode, message: string | null): string {
   const code = /^[a-z_]+(?=:|$)/.exec(message ?? "")?.[0];
   const remedy = code !== undefined && Object.hasOwn(REMEDIES, code) ? REMEDIES[code] : undefined;

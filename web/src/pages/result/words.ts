@@ -1,6 +1,6 @@
-// The bodies of a result as text.
+// Formats the bodies of a result.
 
-/** JSON on lines, as it reads best; undefined where the text is none. */
+/** Indents a JSON object or array; undefined if the text is neither. */
 export function prettyJson(text: string): string | undefined {
   try {
     const value = JSON.parse(text) as unknown;

@@ -44,7 +44,7 @@ export const SWITCH_KEYS = Object.keys(SWITCHES) as readonly SwitchKey[];
 
 export interface AuthTypeInfo {
   readonly name: string;
-  /** What calls get. */
+  /** What the type does to calls. */
   readonly effect: string;
   /** Labels of `keys.client_id` and `keys.client_secret`, where the type uses them. */
   readonly clientId?: string;
@@ -53,7 +53,6 @@ export interface AuthTypeInfo {
   readonly isPem?: boolean;
   readonly texts: readonly TextKey[];
   readonly switches: readonly SwitchKey[];
-  /** `signature_method` or `get_token_method`. */
   readonly choice?: "signature_method" | "get_token_method";
 }
 

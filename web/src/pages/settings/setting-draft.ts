@@ -30,7 +30,7 @@ export interface SettingDraft {
   readonly access: Sharing;
 }
 
-/** What every part of the form has. */
+/** The props of every part of the form. */
 export interface PartProps {
   readonly draft: SettingDraft;
   readonly stored: ShownAuthSetting | undefined;
@@ -41,7 +41,7 @@ export interface PartProps {
 const byKey = <K extends string, V>(keys: readonly K[], value: (key: K) => V) =>
   Object.fromEntries(keys.map((key) => [key, value(key)])) as Record<K, V>;
 
-/** What is secret stays out of it. `stored`: undefined for a new setting. */
+/** Leaves out secrets. `stored` is undefined for a new setting. */
 export function draftOf(stored?: ShownAuthSetting): SettingDraft {
   const { meta, access, keys, settings } = stored ?? {};
   const { documentation } = meta ?? {};
@@ -68,7 +68,7 @@ export function draftOf(stored?: ShownAuthSetting): SettingDraft {
 
 export const LINKS = ["keys", "docs", "apps", "provider"] as const;
 
-/** The interface takes no change of a setting without its domain. */
+/** The API requires the domain in every change of a setting. */
 export const withDomain = (changes: { readonly meta?: object }, current: ShownAuthSetting) => ({
   ...changes,
   meta: { domain: current.meta.domain, ...changes.meta },
@@ -76,7 +76,7 @@ export const withDomain = (changes: { readonly meta?: object }, current: ShownAu
 
 const orNull = (text: string): string | null => (text.trim() === "" ? null : text.trim());
 
-/** Has the keys that the type takes; what else is stored stays as it is. */
+/** Includes only the keys that the type takes; other stored keys stay as they are. */
 export function bodyOf(draft: SettingDraft, stored?: ShownAuthSetting): object {
   const type = AUTH_TYPES[draft.authType];
   const before = Object.keys(stored?.settings.custom_variables ?? {});

@@ -1,4 +1,4 @@
-// One Authentication Setting: its form for its owner, what it is for others.
+// One Authentication Setting: a form for its owner, facts for others.
 import { useLocation } from "preact-iso";
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Call } from "../../../../src/model/call.ts";

@@ -1,4 +1,4 @@
-// The Authentication Settings.
+// The list of Authentication Settings.
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Token } from "../../../../src/model/token.ts";
 import type { List } from "../../api.ts";
@@ -90,7 +90,7 @@ function SettingsTable({ settings }: { readonly settings: readonly ShownAuthSett
   );
 }
 
-/** Of whoever may read it, the widest circle; and whether its keys go with it. */
+/** Names the widest circle that may read the setting, and whether its keys are shared too. */
 export function sharedWith(access: ShownAuthSetting["access"]): string {
   const { settings, keys, org_settings, org_keys } = access;
   if (settings) return keys ? "Community, with keys" : "Community";

@@ -31,7 +31,7 @@ export interface TokenDraft {
   readonly parameters: readonly SecretRow[];
 }
 
-/** What is secret stays out of it. */
+/** Leaves out secrets. */
 export function draftOf(stored: ShownToken | undefined, authId: string): TokenDraft {
   const { grant_type, username, expire_time, headers, parameters } = stored?.token ?? {};
   return {
@@ -62,7 +62,7 @@ export function secretsOf(type: AuthType | undefined, grant: Grant): readonly Se
   return grant === "password" ? [...secrets, "password"] : secrets;
 }
 
-/** Has what the type takes; what else is stored stays as it is. */
+/** Includes only what the type takes; the rest stays as it is stored. */
 export function bodyOf(
   draft: TokenDraft,
   type: AuthType | undefined,
@@ -87,7 +87,7 @@ export function bodyOf(
   };
 }
 
-/** Lists are replaced whole: a row that keeps its value has it from what is stored. */
+/** Lists are replaced whole: a row that keeps its value takes it from the stored list. */
 function pairsOf(rows: readonly SecretRow[], stored: readonly KeyValue[]): KeyValue[] {
   return rows.map(({ name, at, value }) => ({
     key: name,

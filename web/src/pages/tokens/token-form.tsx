@@ -22,7 +22,7 @@ interface TokenFormProps {
   /** Undefined: a new one. */
   readonly stored: ShownToken | undefined;
   readonly settings: readonly ShownAuthSetting[];
-  /** Of a new one, at first. */
+  /** The initial setting of a new token. */
   readonly authId: string;
   readonly onSaved: () => unknown;
   readonly onClose: () => void;
@@ -36,7 +36,7 @@ interface PartProps {
   readonly faultAt: (path: string) => string | undefined;
 }
 
-/** A token that is stored is read again, with its version: the list may be older. */
+/** Reads a stored token again, with its version: the list may be older. */
 export function TokenForm({ stored, onClose, ...props }: TokenFormProps) {
   const { data, error, refetch } = useVersioned<ShownToken>(
     ["tokens", "stored", stored?.id],

@@ -1,10 +1,10 @@
-// How a token is now, in words.
+// The current state of a token, in words.
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Token } from "../../../../src/model/token.ts";
 import type { Tone } from "../../parts/tone.ts";
 import { formatAgo } from "../../parts/time.tsx";
 
-/** As answers show it: to a key that only reads, secrets are null. */
+/** A token as the API shows it: secrets are null for a key that only reads. */
 export interface ShownToken {
   readonly id: string;
   readonly meta: Token["meta"];
@@ -21,7 +21,7 @@ export interface TokenState {
 
 const RENEWED = ["client_credentials", "refresh_token", "password"];
 
-/** Whether Sonde obtains and renews it: as in `src/model/token-renewal.ts`. */
+/** Tells whether Sonde obtains and renews the token, as in `src/model/token-renewal.ts`. */
 function isRenewed(
   { meta, token }: Pick<ShownToken, "meta" | "token">,
   setting: ShownAuthSetting | undefined,

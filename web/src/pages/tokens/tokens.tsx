@@ -1,4 +1,4 @@
-// The tokens of whoever is signed in.
+// The tokens of the signed-in user.
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
@@ -19,7 +19,7 @@ import { TokenForm } from "./token-form.tsx";
 import { stateOf } from "./token-state.ts";
 import type { ShownToken } from "./token-state.ts";
 
-/** A token renews itself within a minute of its creation. */
+/** Sonde renews a new token within a minute of its creation. */
 const READ_EVERY_MS = 30_000;
 
 const changed = (): Promise<unknown> => invalidate(["tokens"], ["settings"]);

@@ -4,7 +4,7 @@ import type { WorkflowOutcome } from "../../runs.ts";
 
 interface ContextCardProps {
   readonly run: WorkflowOutcome;
-  /** Whether the reader would be shown a context. */
+  /** Whether the reader may see a context. */
   readonly mayRead: boolean;
 }
 

@@ -1,4 +1,4 @@
-// The newest run of a workflow that has ended.
+// The newest ended run of a workflow.
 import type { WorkflowResult } from "../../../../src/model/result.ts";
 import type { List } from "../../api.ts";
 import { now } from "../../now.ts";

@@ -1,4 +1,4 @@
-// What passed between the calls of a run: the requests, with the variables filled in, cookies, and
+// What passed between the calls of a run: requests with their variables filled in, cookies, and
 // how the call before had ended.
 import type { Result } from "../../../../src/model/result.ts";
 import type { KeyValue } from "../../../../src/model/fields.ts";
@@ -50,8 +50,8 @@ export function Passed({ run, calls, workflow }: PassedProps) {
 }
 
 /**
- * By result: the outcome of the call before, as far as the context of the run leaves it. None where
- * a call between is hidden.
+ * Returns the outcome of the call before, by result id, without the names that the run's context
+ * sets. Empty if any call of the run is hidden.
  */
 function inheritedBy({ counts, results, context }: WorkflowOutcome): ReadonlyMap<string, string> {
   if (results.length < counts.calls) return new Map();
@@ -68,7 +68,7 @@ function inheritedBy({ counts, results, context }: WorkflowOutcome): ReadonlyMap
 interface RequestTableProps {
   readonly results: readonly Result[];
   readonly calls: CallNames;
-  /** By result. */
+  /** The outcome of the call before, by result id. */
   readonly given: ReadonlyMap<string, string>;
 }
 
@@ -103,6 +103,6 @@ const RequestTable = ({ results, calls, given }: RequestTableProps) => (
   </div>
 );
 
-/** How many headers of this name there are: each `Set-Cookie` is one cookie. */
+/** Counts the headers of this name: each `Set-Cookie` is one cookie. */
 const cookiesIn = (headers: readonly KeyValue[] | undefined, name: string): number =>
   headers?.filter(({ key }) => key.toLowerCase() === name).length ?? 0;

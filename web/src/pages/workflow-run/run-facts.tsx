@@ -36,7 +36,7 @@ export function RunFacts({ run: { meta, counts } }: { readonly run: WorkflowResu
   );
 }
 
-/** Only its owner reads a deployment, and only while there is one. */
+/** Only its owner can read a deployment, and only while it exists. */
 function Schedule({ deploymentId }: { readonly deploymentId: string }) {
   const { data } = useRead<Deployment>(
     ["deployments", deploymentId],

@@ -1,7 +1,7 @@
-// What a run of a workflow comes to.
+// The duration and the counts of a workflow's run.
 import type { WorkflowResult } from "../../../../src/model/result.ts";
 
-/** Milliseconds; null of a run that made no call. */
+/** In milliseconds; null for a run that made no call. */
 export const durationOf = ({
   start_time,
   end_time,
@@ -10,7 +10,7 @@ export const durationOf = ({
     ? null
     : new Date(end_time).getTime() - new Date(start_time).getTime();
 
-/** `3 passed, 1 failed, 2 not made`; an en dash where there are none. */
+/** `3 passed, 1 failed, 2 not made`; an en dash if there are none. */
 export function formatCounts({
   calls,
   passed,

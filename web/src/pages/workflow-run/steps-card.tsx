@@ -14,7 +14,7 @@ interface StepsCardProps {
   readonly calls: CallNames;
 }
 
-/** A pause that is longer than this share of the run leaves little room for its calls. */
+/** Pauses that take more than this share of the run leave little room for its calls. */
 const LARGE = 0.5;
 
 export function StepsCard({ run: { counts, results }, calls }: StepsCardProps) {

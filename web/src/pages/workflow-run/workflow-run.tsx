@@ -1,4 +1,4 @@
-// One run of a workflow: its calls on one axis of time, and what passed from call to call.
+// One run of a workflow: its calls on one time axis, and what passed from call to call.
 import { useEffect, useRef } from "preact/hooks";
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import { now } from "../../now.ts";
@@ -36,7 +36,7 @@ function RunPage({ id }: { readonly id: string }) {
   return <Run run={data} />;
 }
 
-/** Says so when the run ends. */
+/** Reads the run, and announces its end. */
 function useRun(id: string) {
   const read = useOutcome<WorkflowOutcome>("workflow", id);
   const { data } = read;
@@ -85,7 +85,7 @@ function Run({ run }: { readonly run: WorkflowOutcome }) {
   );
 }
 
-/** The calls that it will make: their results come together, once it has ended. */
+/** The calls that the run will make: their results arrive together, once it has ended. */
 const Planned = ({
   dueTime,
   callIds,

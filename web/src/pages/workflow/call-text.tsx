@@ -1,4 +1,4 @@
-// What a call of a workflow is, in two lines.
+// A call of a workflow in two lines: its name, then its method and URL.
 import type { Call } from "../../../../src/model/call.ts";
 
 export const CallText = ({

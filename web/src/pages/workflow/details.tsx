@@ -1,4 +1,4 @@
-// The fields of a workflow beside its calls.
+// The fields of a workflow other than its calls.
 import { CheckField, TextField } from "../../parts/field.tsx";
 import { TagsField } from "../../parts/tags-field.tsx";
 import { session } from "../../session.ts";
@@ -7,7 +7,7 @@ import type { Draft } from "./draft.ts";
 interface DetailsProps {
   readonly draft: Draft;
   readonly onChange: (changed: Partial<Draft>) => void;
-  /** What is wrong with the field of this path, such as `meta.name`. */
+  /** Returns what is wrong with the field at this path, such as `meta.name`. */
   readonly faultAt: (path: string) => string | undefined;
 }
 

@@ -1,7 +1,7 @@
-// A workflow while it is edited: what the form holds, and the bodies that it makes.
+// A workflow as its form edits it, and the body that saves it.
 import type { Workflow } from "../../../../src/model/workflow.ts";
 
-/** One call of a workflow. The same call may come again, so that its place has a key of its own. */
+/** One call of a workflow. A call may occur more than once, so each place has its own key. */
 export interface Step {
   readonly key: number;
   readonly callId: string;
@@ -18,7 +18,7 @@ export interface Draft {
   readonly steps: readonly Step[];
 }
 
-/** The interface's defaults. */
+/** The API's defaults. */
 const NEW_DRAFT: Draft = {
   name: "",
   description: "",
@@ -63,7 +63,7 @@ export const withStep = (steps: readonly Step[], callId: string): readonly Step[
   { key: 1 + Math.max(-1, ...steps.map(({ key }) => key)), callId },
 ];
 
-/** `to` is the place afterwards. */
+/** `to` is the index after the move. */
 export const withStepMoved = (
   steps: readonly Step[],
   from: number,

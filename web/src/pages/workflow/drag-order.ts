@@ -8,7 +8,7 @@ const SCROLL_STEP = 16;
 
 export interface Drag {
   readonly from: number;
-  /** Where the row would be if it were let go now. */
+  /** Where the row would go if it were dropped now. */
   readonly to: number;
   /** How far it was dragged down the page, in pixels. */
   readonly by: number;
@@ -16,7 +16,7 @@ export interface Drag {
 
 interface Grip {
   readonly from: number;
-  /** Of the pointer on the page, in pixels. */
+  /** The position of the pointer on the page, in pixels. */
   readonly y: number;
 }
 
@@ -41,7 +41,7 @@ export function useDragOrder(
   }, [grip]);
   return {
     drag,
-    /** Of the handle of a row. */
+    /** Returns the event handlers for the handle of a row. */
     handle: (from: number) => ({
       onPointerDown(event: PointerEvent) {
         if (event.button !== 0) return;
@@ -66,7 +66,7 @@ export function useDragOrder(
   };
 }
 
-/** As many of the other rows as have their middle above the pointer come before. */
+/** Counts the other rows whose middle is above the pointer: they come before. */
 function placeAt(list: HTMLElement, from: number, clientY: number): number {
   const others = Array.from(list.children).toSpliced(from, 1);
   return others.filter((row) => {
@@ -80,7 +80,7 @@ function scrollAtEdge(clientY: number): void {
   else if (clientY > innerHeight - EDGE) scrollBy(0, SCROLL_STEP);
 }
 
-/** Which edge of a row shows that the dragged one would be there. */
+/** Returns the edge of a row at which the dragged one would be dropped, if any. */
 export function dropEdge({ from, to }: Drag, row: number): "before" | "after" | undefined {
   if (to === from || row === from) return undefined;
   if (to < from) return row === to ? "before" : undefined;

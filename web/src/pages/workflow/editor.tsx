@@ -1,4 +1,4 @@
-// Making and changing a workflow.
+// The form that creates or changes a workflow.
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import type { Versioned } from "../../api.ts";
 import { useEditing } from "../../editing.ts";
@@ -18,7 +18,7 @@ interface EditorProps {
   readonly onSaved?: (workflow: Workflow) => unknown;
 }
 
-/** The fields that show what is wrong with them. */
+/** Fields that show their own faults. */
 const FIELDS = ["meta.name", "meta.description", "meta.tags"];
 const callAt = (place: number): string => `workflow.call_ids[${place}]`;
 

@@ -1,4 +1,4 @@
-// A workflow as those see it who may not change it.
+// A workflow for those who may not change it.
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import { Tags } from "../../parts/tags.tsx";
 import { Time } from "../../parts/time.tsx";

@@ -1,4 +1,4 @@
-// A call in the order of a workflow, with what moves it.
+// A call in the order of a workflow, with the controls that move and remove it.
 import type { ComponentChildren } from "preact";
 import type { Call } from "../../../../src/model/call.ts";
 import { CallText } from "./call-text.tsx";
@@ -12,7 +12,7 @@ interface StepRowProps {
   readonly handle: object;
   /** Pixels, while it is dragged. */
   readonly draggedBy: number | undefined;
-  /** Where a dragged row would be put. */
+  /** The edge at which a dragged row would be dropped. */
   readonly edge: "before" | "after" | undefined;
   readonly onMove: (to: number) => void;
   readonly onRemove: () => void;
@@ -88,7 +88,7 @@ const Moves = ({ name, at, count, onMove, onRemove }: MovesProps & { readonly na
   </div>
 );
 
-/** Without `disabled`, which would lose the focus when a row has come to an end of the list. */
+/** Avoids `disabled`, which would lose the focus when a row reaches an end of the list. */
 const RowButton = ({
   control,
   label,

@@ -12,7 +12,7 @@ import { StepRow } from "./step-row.tsx";
 interface StepsEditorProps {
   readonly steps: readonly Step[];
   readonly onChange: (steps: readonly Step[]) => void;
-  /** What is wrong with the call at this place. */
+  /** Returns what is wrong with the call at this index. */
   readonly faultAt: (step: number) => string | undefined;
 }
 
@@ -80,7 +80,7 @@ const optionOf = ({ id, meta, request }: Call) => ({
 /** Null: a call that the reader may not see. */
 const nameOf = (call: Call | null | undefined): string => call?.meta.name ?? "This call";
 
-/** Of the calls that the workflow had, and of those that can be added. */
+/** Returns a lookup of the calls that the workflow had, and of those that can be added. */
 function useNames(steps: readonly Step[], choices: readonly Call[] | undefined) {
   const [first] = useState(() => steps.map(({ callId }) => callId));
   const known = useCalls(first);
@@ -89,8 +89,8 @@ function useNames(steps: readonly Step[], choices: readonly Call[] | undefined) 
 }
 
 /**
- * The control of a row keeps the focus when the row moves: the browser takes it from an element
- * that is put elsewhere. Returns a function that names the row.
+ * Keeps the focus on a row's control when rows move: the browser takes it from an element that is
+ * put elsewhere. Returns a function that takes the key of the row to focus.
  */
 function useFocusAfterMove(list: { readonly current: HTMLElement | null }, steps: readonly Step[]) {
   const wanted = useRef<{ readonly key: number; readonly control: string } | null>(null);

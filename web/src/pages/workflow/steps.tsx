@@ -1,4 +1,4 @@
-// The calls of a workflow in their order, to read.
+// The calls of a workflow in their order, read-only.
 import { useCalls } from "../../call-names.ts";
 import { CallText } from "./call-text.tsx";
 

@@ -162,7 +162,7 @@ const WorkflowRow = ({
   </tr>
 );
 
-/** `every 5 min`, or `every 5 min, every hour`. */
+/** `every 5 minutes`, or `every 5 minutes, every hour (2 deployments)`. */
 const runs = (deployments: readonly Deployment[]): string =>
   [...new Set(deployments.map(({ deployment }) => deployment.frequency))]
     .toSorted((a, b) => a - b)
