@@ -1,5 +1,5 @@
-// How far what Sonde reports is from the truth: a target that knows its own delay, beside
-// blackbox_exporter under the same load.
+// How far Sonde's reported times are from the truth, against a target that knows its own delay, and
+// beside blackbox_exporter under the same load.
 import type { Frequency } from "../src/model/slots.ts";
 import type { Blackbox } from "./support/blackbox.ts";
 import { NO_BLACKBOX, startBlackbox } from "./support/blackbox.ts";
@@ -18,9 +18,9 @@ import { scenariosOf, timesOf } from "./support/scenarios.ts";
 import { NO_NGINX, startDelayServer, startNginx, writeCertificates } from "./support/target.ts";
 import type { CertificateFiles, Target } from "./support/target.ts";
 
-/** From the stored deployments to the first due second: the start, and the beat's lead. */
+/** From storing the deployments to the first due second: covers the start and the beat's lead. */
 const AHEAD_SECONDS = { smoke: 10, full: 16 };
-/** After the last due second, until every result is stored. */
+/** From the last due second until every result is stored. */
 const SETTLE_SECONDS = 6;
 /** Longer than all rounds together, so that each deployment runs once. */
 const FREQUENCY: Frequency = 30;
@@ -75,7 +75,7 @@ async function startTarget(
   return nginx ?? startDelayServer(files, delay);
 }
 
-/** By round and scenario; undefined where a server is not installed. */
+/** Returns samples by round and scenario; undefined if a server is not installed. */
 async function measureSonde(
   { options, skip }: Benchmark,
   { authority }: CertificateFiles,
@@ -113,7 +113,7 @@ async function measureSonde(
   return rounds;
 }
 
-/** By round and scenario; undefined where blackbox_exporter is not installed. */
+/** Returns probes by round and scenario; undefined if blackbox_exporter is not installed. */
 async function probeAll(
   { options }: Benchmark,
   files: CertificateFiles,

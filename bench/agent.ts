@@ -1,4 +1,4 @@
-// The agent's calls per second on one core, and CPU per call: beside blackbox_exporter, and beside a
+// The agent's calls per second on one core and its CPU per call, beside blackbox_exporter and a
 // bare undici request over a fresh connection. All take turns on the same target.
 import { inParallel } from "./support/load.ts";
 import { startRole } from "./support/agent-role.ts";
@@ -25,7 +25,7 @@ const NAMES = {
 } as const;
 type Name = keyof typeof NAMES;
 
-/** Calls per second of blackbox_exporter's, at least. */
+/** Minimum ratio to the calls per second of blackbox_exporter. */
 const RATE_GOALS: Readonly<Record<Scheme, Goal>> = {
   http: { ratioAtLeast: 1.3 },
   https: { ratioAtLeast: 1 },

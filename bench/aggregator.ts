@@ -1,6 +1,6 @@
-// Results recorded and folded into statistics per second, on SQLite and PostgreSQL, as the table
-// grows, and the disk that a result takes: batches of 1,000 results of 1,000 calls, their details
-// included.
+// How many results per second are recorded and folded into statistics as the table grows, and the
+// disk space each takes, on SQLite and PostgreSQL. Batches hold 1,000 results of 1,000 calls, with
+// details.
 import { runBenchmark } from "./support/benchmark.ts";
 import type { Benchmark } from "./support/benchmark.ts";
 import { createPostgres, createSqlite, NO_POSTGRES } from "./support/database.ts";
@@ -15,7 +15,7 @@ import { cpuMs } from "./support/usage.ts";
 
 const SIZES = [100_000, 1_000_000];
 const SMOKE_SIZES = [0];
-/** Batches of a round. */
+/** Batches per round. */
 const BATCHES = 10;
 
 const RATE_GOALS = { SQLite: 20_000, PostgreSQL: 10_000 };
@@ -80,14 +80,14 @@ async function measure(
   }
 }
 
-/** Of the schema alone. */
+/** Measures the schema alone. */
 async function emptyDiskUse(database: BenchDatabase): Promise<DiskUse> {
   const store = await database.openStore();
   await store.close();
   return readDiskUse(database);
 }
 
-/** Beside the smallest table. */
+/** Compares with the smallest table. */
 function costFigure(rounds: readonly number[], first: readonly number[] | undefined): Figure {
   const figure = { what: "  time a result", unit: "ms", rounds };
   if (!first) return figure;

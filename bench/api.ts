@@ -16,7 +16,7 @@ import type { Loaded } from "./support/wrk.ts";
 const CALLS = 100_000;
 const SMOKE_CALLS = 20;
 const SMOKE_PAUSE_MS = 100;
-/** Of one call. */
+/** Results of one call. */
 const RESULTS = 10_000;
 const CONNECTIONS = 10;
 const SECONDS = 3;
@@ -28,7 +28,7 @@ const BODY = JSON.stringify({
 
 interface Operation {
   readonly what: string;
-  /** Below the base of either API. */
+  /** Path below the base URL of the respective API. */
   readonly sonde: string;
   readonly yardstick: string;
   readonly body?: string;

@@ -1,5 +1,5 @@
-// The scheduler's beat with a fifth of all deployments due in one second: how long until the slot is
-// open and every tick is published, memory, and the longest pause of the event loop.
+// The scheduler's beat with a fifth of all deployments due in one second: how long it takes to open
+// the slot and publish every tick, its memory, and the longest pause of the event loop.
 import { BEAT_LEAD_MS, MINUTE_MS, slotOf } from "../src/model/slots.ts";
 import { runBenchmark } from "./support/benchmark.ts";
 import { sleep } from "./support/children.ts";
@@ -15,7 +15,7 @@ import { peakMemoryMb } from "./support/usage.ts";
 const DEPLOYMENTS = 1_000_000;
 const SMOKE_DEPLOYMENTS = 20;
 const FREQUENCY = 5;
-/** For the start of the process, ahead of the slot's opening. */
+/** Time for the process to start before the slot opens. */
 const START_MS = 8000;
 const POLL_MS = 200;
 
@@ -61,14 +61,15 @@ await runBenchmark("beat", async ({ options, say, skip, add }) => {
   );
 });
 
-/** In whole seconds. */
+/** The present time, cut to whole seconds. */
 function now(): number {
   return Math.floor(Date.now() / 1000) * 1000;
 }
 
 /**
- * All that are due in a minute are due in one second of it, since ticks are published shortly before
- * they are due: the first second, or for the smoke the present one, which is not too late yet.
+ * Makes all deployments of a minute due in one second of it, since ticks are published shortly
+ * before they are due: the first second, or for the smoke run the present one, which is not too
+ * late yet.
  */
 function groupsOf(count: number, firstDue: number): Group[] {
   return Array.from({ length: FREQUENCY }, (_, n) => ({
@@ -88,7 +89,7 @@ interface Beat {
   readonly pauseMs: number;
 }
 
-/** The first slot of a new scheduler, from the moment when it may be opened. */
+/** Measures the first slot of a new scheduler, from the moment it may be opened. */
 async function measure(ground: Ground, due: number, slot: number): Promise<Beat> {
   const store = await ground.database.openStore();
   await openSlotsBefore(store, slot);

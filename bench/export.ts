@@ -1,5 +1,5 @@
-// Exports of a call's results: rows per second, and what they cost the process beside: memory, CPU
-// and the longest pause of its event loop, on SQLite and PostgreSQL.
+// Exports of a call's results, on SQLite and PostgreSQL: rows per second, and the memory, CPU and
+// longest event loop pause that they cost the process.
 import { request } from "undici";
 import { runBenchmark } from "./support/benchmark.ts";
 import type { Benchmark } from "./support/benchmark.ts";
@@ -16,7 +16,7 @@ import { cpuMs, memoryMb } from "./support/usage.ts";
 const RESULTS = 1_000_000;
 const SMOKE_RESULTS = 1000;
 const HOUR_MS = 3_600_000;
-/** What a process of its start is given back by then. */
+/** By then, the process has returned the memory that its start needed. */
 const IDLE_AFTER_MS = 8000;
 const POLL_MS = 100;
 const LINE_FEED = 0x0a;
@@ -40,7 +40,7 @@ async function measure(
 ): Promise<void> {
   const count = options.results?.[0] ?? (options.smoke ? SMOKE_RESULTS : RESULTS);
   say(`${name}: storing ${count} results`);
-  // Two days and a half: no run of the day is due about now.
+  // Two and a half days ahead, so that no run of the deployment is due about now.
   const later = (Math.floor(Date.now() / HOUR_MS) + 60) * HOUR_MS;
   const group = { url: "https://host.test/", count: 1, firstDue: later, seconds: 1 };
   const [[id = ""] = []] = await deploy(database, [{ ...group, frequency: 1440 }]);
@@ -50,7 +50,7 @@ async function measure(
     const rounds: Exported[] = [];
     for (let round = 0; round < options.rounds; round += 1) {
       say(`${name}: ${format}`);
-      // A process of its own: memory that an earlier one was given is not measured.
+      // A new process each time, so that memory held from an earlier export is not measured.
       await using sonde = await startSonde({ core: "measured", env: database.env });
       await sleep(options.smoke ? 0 : IDLE_AFTER_MS);
       const exported = await exportAll(sonde, `/calls/${id}/results/export?format=${format}`);
@@ -104,7 +104,7 @@ async function exportAll(sonde: Sonde, path: string): Promise<Exported> {
   return { lines, seconds, cpu, memory: most - idle, pauseMs };
 }
 
-/** Rejects where the answer is no export, or breaks off. */
+/** Rejects if the answer is not an export or breaks off. */
 async function countLines(url: string): Promise<number> {
   const { statusCode, body } = await request(url, {
     headers: { authorization: `Bearer ${API_KEY}` },

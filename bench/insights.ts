@@ -1,6 +1,5 @@
-// How long the insights of a week of minutes take, for calls in two numbers: of 10,000 they take in
-// proportion. On SQLite and PostgreSQL, with the memory that it takes and the longest block of the
-// event loop.
+// How long the insights of a week of minutes take on SQLite and PostgreSQL, for two numbers of
+// calls, scaled to 10,000; with the memory used and the longest block of the event loop.
 import { runBenchmark } from "./support/benchmark.ts";
 import type { Benchmark } from "./support/benchmark.ts";
 import { startComputer } from "./support/computing.ts";
@@ -59,11 +58,11 @@ async function measure(
 }
 
 interface Round extends ComputedReports {
-  /** CPU milliseconds of the database's server meanwhile. */
+  /** CPU milliseconds of the database server meanwhile. */
   readonly serverCpu: number;
 }
 
-/** Each in a process of its own. */
+/** Runs each round in a process of its own. */
 async function computeRounds(
   database: BenchDatabase,
   calls: number,
@@ -83,7 +82,7 @@ async function computeRounds(
   return rounds;
 }
 
-/** On one core, they would take turns. */
+/** Adds the server's CPU: on a single core, the two would take turns. */
 function withServer(rounds: readonly Round[], calls: number): Figure {
   return {
     what: "  CPU of 10,000 calls, with the server",

@@ -1,5 +1,5 @@
 // Removal of expired results and details on SQLite, beside the scheduler's beat in the same thread:
-// rows a second, and by how much the beats are late.
+// rows per second, and how late the beats are.
 import { execFileSync } from "node:child_process";
 import { DatabaseSync } from "node:sqlite";
 import { INSIGHTS_LEASE } from "../src/model/insight.ts";
@@ -29,7 +29,7 @@ await runBenchmark("retention", async ({ options, say, add }) => {
     await afterInsights(database);
     say(`storing ${rows} rows: half of them results, half details`);
     fill(database.file ?? "", rows / 2);
-    execFileSync("sync"); // the removal does not wait for what filling wrote
+    execFileSync("sync"); // so that the removal does not wait for writes of the filling
     await using remover = startRemover(database.location);
     say("the beat alone");
     const alone = await remover.run(options.smoke ? 1000 : IDLE_MS);
@@ -61,7 +61,7 @@ await runBenchmark("retention", async ({ options, say, add }) => {
   }
 });
 
-/** As if every insight had been computed: nothing is kept for them. */
+/** Marks every insight as computed, so that no results are kept for one. */
 async function afterInsights(database: BenchDatabase): Promise<void> {
   const store = await database.openStore();
   const lease = await store.leases.acquire(INSIGHTS_LEASE, "bench", Date.now(), 1);
@@ -69,7 +69,10 @@ async function afterInsights(database: BenchDatabase): Promise<void> {
   await store.close();
 }
 
-/** So many results of a thousand calls, one a minute, that ended long ago; with their details. */
+/**
+ * Stores `count` results of a thousand calls, one a minute each, that ended long ago, with their
+ * details.
+ */
 function fill(file: string, count: number): void {
   const database = new DatabaseSync(file);
   database.exec("pragma journal_mode = wal; pragma synchronous = off; pragma cache_size = -262144");

@@ -1,5 +1,5 @@
-// What the whole service costs while one-minute deployments run: CPU per result and memory of each
-// process.
+// What the whole service costs while one-minute deployments run: CPU per result, and the memory of
+// each process.
 import { MINUTE_MS } from "../src/model/slots.ts";
 import { runBenchmark } from "./support/benchmark.ts";
 import type { Benchmark } from "./support/benchmark.ts";
@@ -18,7 +18,7 @@ import { cpuMs, memoryMb } from "./support/usage.ts";
 const EMBEDDED_DEPLOYMENTS = 10_000;
 const WARM_UP_SECONDS = 15;
 const ROUND_SECONDS = 20;
-/** What a process of its start is given back by then. */
+/** By then, the process has returned the memory that its start needed. */
 const IDLE_AFTER_MS = 8000;
 const PROGRAM = ["agent", "scheduler", "aggregator"];
 const MEMORY_GOALS = { embedded: 350, split: 220 };
@@ -40,7 +40,7 @@ await runBenchmark("service", async (benchmark) => {
 
 interface Calls {
   readonly url: string;
-  /** A file with the certificate that the target's are signed by. */
+  /** A file with the authority that signed the target's certificate. */
   readonly authority: string;
 }
 
@@ -72,8 +72,8 @@ async function measure(
 }
 
 /**
- * CPU milliseconds per call of bare undici at the same rate: the fewer calls a second, the more of
- * it is waking up with cold caches.
+ * CPU milliseconds per call of bare undici at the same rate: the fewer calls a second, the larger
+ * the share spent waking up with cold caches.
  */
 async function measureBare({ url, authority }: Calls, callsAMinute: number): Promise<number> {
   await using caller = startCaller("bare", url, authority);
@@ -83,13 +83,13 @@ async function measureBare({ url, authority }: Calls, callsAMinute: number): Pro
   return (await measureFor(ROUND_SECONDS)).cpu;
 }
 
-/** Spread over the minute, from the next one on. */
+/** Spreads the deployments over each minute, from the next one on. */
 function minuteGroup(url: string, count: number): Group {
   const firstDue = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS;
   return { url, count, frequency: 1, firstDue, seconds: 60 };
 }
 
-/** Once, in a moment. */
+/** Runs each deployment once, a few seconds from now. */
 function smokeGroup(url: string, count: number): Group {
   const firstDue = (Math.ceil(Date.now() / 1000) + 4) * 1000;
   return { url, count, frequency: 30, firstDue, seconds: 1 };
@@ -162,7 +162,7 @@ function cpuFigures(mode: Mode, label: string, rounds: readonly Round[], bare?: 
   ];
 }
 
-/** The servers' memory has no goal: it is theirs. */
+/** The servers' memory has no goal: it is not Sonde's. */
 function memoryFigures(mode: Mode, rounds: readonly Round[]): Figure[] {
   return [...(rounds[0]?.memory.keys() ?? [])].map((name) => ({
     what: `  memory: ${name}`,

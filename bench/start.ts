@@ -1,4 +1,4 @@
-// Time from the start of the process until /readyz: empty, and with many deployments.
+// Time from the start of the process until /readyz answers, empty and with many deployments.
 import { runBenchmark } from "./support/benchmark.ts";
 import { sleep } from "./support/children.ts";
 import { createSqlite } from "./support/database.ts";
@@ -43,7 +43,7 @@ await runBenchmark("start", async ({ options, say, add }) => {
   });
 });
 
-/** Leaves the database of the first start, which fills the compile cache. */
+/** Starts once on `first`, unmeasured, to fill the compile cache; measures on empty databases. */
 async function startEmpty(first: BenchDatabase): Promise<Figure[]> {
   await start(first);
   const empty: Started[] = [];
@@ -67,7 +67,7 @@ async function startEmpty(first: BenchDatabase): Promise<Figure[]> {
 
 interface Started {
   readonly ms: number;
-  /** Megabytes, after the pause. */
+  /** In megabytes, after the pause. */
   readonly memory: number;
 }
 

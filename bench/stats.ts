@@ -1,5 +1,5 @@
-// How long the API takes for the statistics of one call in twenty locations: one request at a time,
-// on SQLite and PostgreSQL.
+// How long the API takes to serve the statistics of one call in twenty locations, one request at a
+// time, on SQLite and PostgreSQL.
 import { runBenchmark } from "./support/benchmark.ts";
 import type { Benchmark } from "./support/benchmark.ts";
 import { API_KEY, createPostgres, createSqlite, NO_POSTGRES } from "./support/database.ts";
@@ -14,14 +14,14 @@ const LOCATIONS = 20;
 const FROM = Date.UTC(2025, 0, 1);
 const TO = Date.UTC(2026, 0, 1);
 const SMOKE = { locations: 2, to: FROM + 86_400_000 };
-/** Of each kind: first, and in a round. */
+/** Requests of each kind: to warm up, and in a round. */
 const [WARM_UP, REQUESTS] = [5, 15];
 
 interface Operation {
   readonly what: string;
-  /** Below the call. */
+  /** Path below the call. */
   readonly path: string;
-  /** On SQLite. */
+  /** Applies to SQLite only. */
   readonly goal?: Goal;
 }
 
@@ -70,7 +70,7 @@ async function measure(
   }
 }
 
-/** Milliseconds of each of `count` requests, one after another. */
+/** Returns the milliseconds that each of `count` requests took, one after another. */
 async function timesOf(url: string, count: number): Promise<number[]> {
   const times: number[] = [];
   for (let n = 0; n < count; n += 1) {

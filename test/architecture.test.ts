@@ -1,14 +1,13 @@
-// Who may import whom, and the other rules that hold for every source file. Offenders are named by
-// file.
+// The import rules, and the other rules for every source file. Failures name the offending files.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseAst } from "vitest/node";
 
 interface Rule {
-  /** What of ours the folder may import: folders end in a slash. */
+  /** Our own files that the folder may import; folders end in a slash. */
   readonly ours: readonly string[];
-  /** Packages that this folder may import; others may too only where their own rule says so. */
+  /** Packages that this folder may import; other folders may only if their own rule says so. */
   readonly packages: readonly string[];
   readonly builtins?: false;
 }
@@ -94,7 +93,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     ours: [...ROLE, "net/"],
     packages: ["ipaddr.js"],
   },
-  // How it looks is handed to it by compose/.
+  // compose/ passes in the means to inspect a system.
   "doctor/": {
     ours: [...ROLE, "doctor/", "net/", "config/", "bus/bus-facts.ts", "store/inspection.ts"],
     packages: ["typebox"],
@@ -115,7 +114,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   "version.ts": { ours: [], packages: [] },
   "client/": { ours: ["model/", "client/"], packages: [], builtins: false },
   "commands/": { ours: [""], packages: ["commander", "@bomb.sh/tab"] },
-  // The pages know the interface, and of the server its rules only.
+  // Of the server, the pages know only the interface and its rules.
   "web/src/": {
     ours: ["web/src/", "model/"],
     packages: [
@@ -131,7 +130,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
 };
 
-/** What stands in one file only, or in the files of one folder. */
+/** Code that is allowed in one file only, or in the files of one folder. */
 const CONFINED: readonly (readonly [what: string, pattern: RegExp, place: string])[] = [
   [
     "process.env",
@@ -167,21 +166,23 @@ const FOLDERS = ["src", "test", "docs", "deploy", "bench", "web"].concat(
 );
 
 interface Source {
-  /** Below src; of the pages, below the repository. */
+  /** Relative to src; for the pages, to the repository. */
   readonly path: string;
   readonly text: string;
   readonly code: string;
   readonly imports: readonly string[];
 }
 
-// The command line begins there.
+// The entry point of the command line.
 const MAIN: Rule = { ours: ["commands/", "config/", "runtime/", "version.ts"], packages: [] };
-// A new folder needs its row.
+// A new folder needs a row of its own.
 const NO_RULE: Rule = { ours: [], packages: [], builtins: false };
 
 const fileOf = (path: string): string => (path.startsWith("web/") ? path : join("src", path));
 
-/** A relative import as `Source.path`, a package by its name, a module of Node as it stands. */
+/**
+ * Returns a relative import as `Source.path`, a package by its name, a module of Node unchanged.
+ */
 function resolveImport(path: string, specifier: string): string {
   if (specifier.startsWith("."))
     return `src:${normalize(join(dirname(fileOf(path)), specifier)).replace(/^src\//, "")}`;
@@ -233,7 +234,7 @@ function functionsIn(node: Node): Node[] {
   return /Function/.test(node.type) && "body" in node ? [node, ...nested] : nested;
 }
 
-/** The lines of each function that is too long, as `first line: length`. */
+/** Returns each function that is too long, as `first line: length`. */
 function longFunctions({ path, text }: Source): string[] {
   const lineAt = (at: number): number => text.slice(0, at).split("\n").length;
   return functionsIn(parseAst(text, { lang: path.endsWith("x") ? "tsx" : "ts" }) as Node).flatMap(
@@ -245,7 +246,7 @@ function longFunctions({ path, text }: Source): string[] {
   );
 }
 
-/** The imports that lead from a file back to itself. */
+/** Returns the chain of imports that leads from a file back to itself. */
 function cycleFrom(start: string): string[] {
   const byPath = new Map(sources.map((source) => [source.path, source]));
   const seen = new Set<string>();
@@ -348,7 +349,7 @@ describe("the source", () => {
   });
 });
 
-/** Begins with a folder of this repository, or ends as its files do. */
+/** Whether the text begins with a folder of this repository, or ends like one of its files. */
 const isPath = (text: string): boolean =>
   !/[:*<>{}$=…]|^\//.test(text) &&
   (FOLDERS.some((folder) => text.startsWith(`${folder}/`)) ||

@@ -10,7 +10,7 @@ export interface Round {
   readonly missing: number;
 }
 
-/** Of one round: what blackbox_exporter reports beyond what the target took, in milliseconds. */
+/** One round of blackbox_exporter: what it reports beyond what the target took, in milliseconds. */
 export type Probed = readonly number[];
 
 export interface Setting {
@@ -18,7 +18,7 @@ export interface Setting {
   readonly mode: Mode;
   readonly scheme: Scheme;
   readonly delay: number;
-  /** What a call costs where nothing else runs, in milliseconds. */
+  /** What a call costs on an idle machine, in milliseconds. */
   readonly floor: number;
 }
 
@@ -78,7 +78,7 @@ export function accuracyFigures(
   ];
 }
 
-/** None where the program does not state an uncertainty. */
+/** Empty if the program states no uncertainty. */
 function uncertaintyFigures(rounds: readonly Round[], floor: number): Figure[] {
   const stated = rounds.map(({ samples }) =>
     samples.flatMap(({ excess, uncertainty }) =>
@@ -119,7 +119,7 @@ interface Goals {
   readonly lateMax?: Goal;
 }
 
-/** Over HTTPS a call holds a handshake: blackbox_exporter's figure is the measure there. */
+/** Over HTTPS a call includes a handshake, so blackbox_exporter's figure is the yardstick there. */
 function goalsOf({ name, mode, scheme, delay }: Setting): Goals {
   const lateP99 = { atMost: 1100 };
   const lateMax = { atMost: 5000 };

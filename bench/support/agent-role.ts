@@ -1,4 +1,4 @@
-// The whole agent as its users start it, from ticks to reports on a real nats-server.
+// The whole agent as its users start it, from ticks to reports over a real nats-server.
 import type { Bus } from "../../src/bus/bus.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";

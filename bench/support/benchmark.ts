@@ -1,5 +1,5 @@
-// One benchmark: takes its options from the command line, collects its figures, and ends with a
-// table and a JSON file.
+// Runs one benchmark: reads its options from the command line, collects its figures, and ends with
+// a table and a JSON file.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isMet, ratioOf, tableOf } from "./figures.ts";
@@ -10,10 +10,10 @@ import { readVersions } from "./versions.ts";
 
 export interface Benchmark {
   readonly options: Options;
-  /** Says what is being done now. */
+  /** Prints what is being done now. */
   readonly say: (text: string) => void;
   readonly add: (...figures: readonly Figure[]) => void;
-  /** What this run does not measure, and how to get what is missing. */
+  /** Notes what this run does not measure, and how to install what is missing. */
   readonly skip: (what: string) => void;
 }
 
@@ -43,7 +43,7 @@ export async function runBenchmark(
   console.log(tableOf(figures));
   for (const what of skipped) console.log(`skipped: ${what}`);
   console.log(`\n${path}`);
-  // What is still connected to a stopped server must not keep the process.
+  // Connections still open to a stopped server must not keep the process alive.
   process.exit(0);
 
   function documentOf(): object {

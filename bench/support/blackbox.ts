@@ -1,4 +1,4 @@
-// blackbox_exporter, probing on request.
+// Runs blackbox_exporter, which probes on request.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Agent, request } from "undici";
@@ -13,11 +13,11 @@ export const NO_BLACKBOX =
 
 export interface Blackbox extends AsyncDisposable {
   readonly pid: number;
-  /** Milliseconds that it reports for one probe. */
+  /** Returns the milliseconds that it reports for one probe. */
   probe(url: string): Promise<number>;
 }
 
-/** Undefined where it is not installed. Runs on the measured core. */
+/** Starts it on the measured core; undefined if it is not installed. */
 export async function startBlackbox(files: CertificateFiles): Promise<Blackbox | undefined> {
   const program = findProgram("prometheus-blackbox-exporter");
   if (program === undefined) return undefined;

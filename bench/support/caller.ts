@@ -1,5 +1,5 @@
-// One side of a comparison of calls, in its own process on the measured core: shared code would be
-// optimized for neither side.
+// One side of a comparison of calls, in its own process on the measured core: code shared in one
+// process would be optimized for neither side.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
@@ -23,7 +23,7 @@ export type Side = "bare" | "agent";
 export interface Measured {
   /** CPU milliseconds, user and system, per call. */
   readonly cpu: number;
-  /** Calls a second. */
+  /** Calls per second. */
   readonly rate: number;
 }
 
@@ -32,17 +32,17 @@ export interface Caller extends AsyncDisposable {
 }
 
 export interface PacedCaller extends Caller {
-  /** Makes the calls evenly over so many seconds, as a schedule does, not `CONCURRENCY` at a time. */
+  /** Spreads the calls evenly over `seconds`, as a schedule does, not `CONCURRENCY` at a time. */
   measureEvenly(calls: number, seconds: number): Promise<Measured>;
 }
 
-/** The calls of one measurement; without seconds, `CONCURRENCY` at a time. */
+/** The calls of one measurement; `CONCURRENCY` at a time if `seconds` is absent. */
 interface Order {
   readonly calls: number;
   readonly seconds?: number;
 }
 
-/** Measures `make`, which makes calls, by the CPU time of the process. */
+/** Runs `make`, which makes the calls, and measures the CPU time of the process `pid`. */
 export async function measureCalls(
   pid: number,
   calls: number,
@@ -54,7 +54,7 @@ export async function measureCalls(
   return { cpu: (cpuMs(pid) - cpuBefore) / calls, rate: calls / seconds };
 }
 
-/** `authority`: a file with the trusted certificate. */
+/** `authority`: a file with the certificate to trust. */
 export function startCaller(side: Side, url: string, authority: string): PacedCaller {
   const child = forkChild(fileURLToPath(import.meta.url), [side, url, authority], "measured");
   const measure = (order: Order): Promise<Measured> =>

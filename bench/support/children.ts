@@ -1,5 +1,5 @@
-// Child processes on a chosen core, and temporary folders. Both are gone when the benchmark ends,
-// however it ends.
+// Child processes on a chosen core, and temporary folders. Both are cleaned up when the benchmark
+// ends, however it ends.
 import { fork, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { findProgram } from "../../test/support/programs.ts";
 
 /**
- * What is measured has a core to itself, or all of them (`--processors all`); everything else
+ * The measured process has a core to itself, or all of them (`--processors all`); everything else
  * shares the other.
  */
 export type Core = "measured" | "other";
@@ -25,7 +25,7 @@ process.once("exit", () => {
 process.once("SIGINT", () => process.exit(130));
 process.once("SIGTERM", () => process.exit(143));
 
-/** The start of a command that runs on this core; empty where the machine has only one. */
+/** Returns the command prefix that pins a process to this core; empty if there is only one core. */
 export function onCore(core: Core): readonly string[] {
   const taskset = findProgram("taskset");
   if (taskset === undefined || (availableParallelism() < 2 && !isPinned())) return [];
@@ -34,25 +34,25 @@ export function onCore(core: Core): readonly string[] {
 
 const MEASURED = process.env["SONDE_BENCH_PROCESSORS"] === "all" ? `0-${cpus().length - 1}` : "0";
 
-// This process itself is pinned by run.ts, and then sees one processor.
+// run.ts pins this process itself, which then sees one processor.
 const isPinned = (): boolean => process.env["SONDE_BENCH_PINNED"] === "1";
 
 export interface ChildOptions {
   readonly core: Core;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** stdout is ignored by default. */
+  /** Ignored by default. */
   readonly stdout?: "pipe";
 }
 
-/** stderr goes to this process's. */
+/** Passes stderr through to that of this process. */
 export function startChild(
   command: readonly string[],
   { core, env = {}, cwd, stdout }: ChildOptions,
 ): ChildProcess {
   const [program = "", ...args] = [...onCore(core), ...command];
   const child = spawn(program, args, {
-    // Without this process's own settings.
+    // Drops this process's own settings.
     env: {
       PATH: process.env["PATH"],
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
@@ -66,7 +66,7 @@ export function startChild(
   return child;
 }
 
-/** A program of ours, with a channel for messages. `options` are Node's. */
+/** Starts one of our programs with a channel for messages. `options` are Node's. */
 export function forkChild(
   path: string,
   args: readonly string[],
@@ -84,7 +84,7 @@ export function forkChild(
   return child;
 }
 
-/** SIGTERM, then SIGKILL after a timeout. */
+/** Sends SIGTERM, then SIGKILL after a timeout. */
 export async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, "exit");

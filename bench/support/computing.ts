@@ -1,6 +1,5 @@
-// Computes insights in a store, in a process of its own on the measured core. Argument: the store's
-// location as JSON. Takes messages, at each of which it computes what is due; answers with what that
-// took.
+// Computes insights in a store, in a process of its own on the measured core. Its argument is the
+// store's location as JSON. On each message it computes what is due, and answers with the cost.
 import { once } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
@@ -22,9 +21,9 @@ export interface ComputedReports {
   readonly ms: number;
   /** CPU milliseconds of this process in that time. */
   readonly cpu: number;
-  /** How long the event loop did not turn, at most, in milliseconds. */
+  /** The longest time in which the event loop did not turn, in milliseconds. */
   readonly blockMs: number;
-  /** Peak of the process less what it had before, in megabytes. */
+  /** Peak memory of the process minus its memory before, in megabytes. */
   readonly growthMb: number;
 }
 
@@ -51,7 +50,7 @@ export function startComputer(location: Location): Computer {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const opened = await openBenchStore(JSON.parse(process.argv[2] ?? "") as Location);
-  // When the week's reports are due, and nothing else is.
+  // The instant at which the week's reports are due, and nothing else is.
   const now = periodEnd("WEEK", WEEK_START) + INSIGHT_DELAY_MS;
   const metrics = createInsightMetrics(new Registry());
   const insights = createInsights({

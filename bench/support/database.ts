@@ -1,4 +1,5 @@
-// The database of a benchmark: a file, or a PostgreSQL server of its own, durable as in production.
+// The database of a benchmark: a SQLite file, or a PostgreSQL server of its own, durable as in
+// production.
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { Client } from "pg";
@@ -20,11 +21,11 @@ export const API_KEY = "b".repeat(32);
 export type Location = StoreOptions["location"];
 
 export interface BenchDatabase extends AsyncDisposable {
-  /** Settings of a process that uses it. */
+  /** Settings for a process that uses it. */
   readonly env: Readonly<Record<string, string>>;
-  /** Of the PostgreSQL server. */
+  /** Process id of the PostgreSQL server. */
   readonly pid?: number;
-  /** The file, where it is one. */
+  /** The SQLite file. */
   readonly file?: string;
   readonly location: Location;
   openStore(): Promise<Store>;
@@ -54,13 +55,13 @@ export function createSqlite(): BenchDatabase {
 
 export const NO_POSTGRES = "PostgreSQL: apt-get install postgresql";
 
-/** Undefined where PostgreSQL is not installed. */
+/** Undefined if PostgreSQL is not installed. */
 export async function createPostgres(): Promise<BenchDatabase | undefined> {
   if (findPostgres() === undefined) return undefined;
   const server = await startPostgres({ durable: true });
   const url = await server.createDatabase();
   const client = new Client(url);
-  client.on("error", () => undefined); // the server stops before a benchmark that failed
+  client.on("error", () => undefined); // when a benchmark fails, the server stops first
   await client.connect();
   return {
     env: { SONDE_DATABASE_URL: url },

@@ -1,4 +1,4 @@
-// Many deployments, each of a call of its own, in a database that no process uses yet.
+// Creates many deployments, each of its own call, in a database that no process uses yet.
 import { callResource } from "../../src/model/call.ts";
 import { deploymentResource } from "../../src/model/deployment.ts";
 import type { Frequency } from "../../src/model/slots.ts";
@@ -10,26 +10,26 @@ import { API_KEY } from "./database.ts";
 import type { BenchDatabase } from "./database.ts";
 
 export const LOCATION = "local";
-/** Of the first key, and so of everything that it may read. */
+/** Owner of the first key, and of everything that the key may read. */
 const OWNER = "owner";
 
-/** When the newest was made: an hour ago. */
+/** When the newest deployment was made; starts an hour ago. */
 let lastMade = Date.now() - 60 * MINUTE_MS;
 
-/** Deployments whose first runs are due within some whole seconds, evenly. */
+/** Deployments whose first runs are due evenly within a number of whole seconds. */
 export interface Group {
   readonly url: string;
   readonly count: number;
-  /** Minutes. */
+  /** In minutes. */
   readonly frequency: Frequency;
-  /** Epoch milliseconds, at a whole second. */
+  /** Milliseconds since the epoch, at a whole second. */
   readonly firstDue: number;
   readonly seconds: number;
 }
 
 /**
- * Stores them as if they had been there for an hour and every slot before the first had been
- * opened. The ids of each group's calls are returned.
+ * Stores the groups as if they had existed for an hour and every slot before the first had been
+ * opened. Returns the ids of each group's calls.
  */
 export async function deploy(
   database: BenchDatabase,
@@ -53,7 +53,7 @@ export async function deploy(
   return made;
 }
 
-/** An owner without a key has no runs. */
+/** Creates the owner's key: an owner without one has no runs. */
 async function ensureKey(store: Store): Promise<void> {
   if ((await store.apiKeys.count()) > 0) return;
   const now = await store.now();
@@ -79,7 +79,7 @@ async function deployAt(
   const due = firstDue + second * 1000;
   const trigger = Math.floor(due / (frequency * MINUTE_MS)) * frequency * MINUTE_MS;
   const run_delay = (due - trigger) / 1000;
-  // Of different milliseconds, so that their copies have different ids too.
+  // Ids of different milliseconds, so that the ids of their copies differ too.
   const [target_id, deployment_id] = [newId(now), newId((lastMade += 1))];
   const owned = { owner: OWNER, owner_org: null, org: false, community: false } as const;
   const call = callResource.create(
@@ -122,13 +122,13 @@ async function deployAt(
 
 const DIGITS = 6;
 
-/** The `n`th copy of an id: as long, and in the same place of an index. */
+/** Returns the `n`th copy of an id: of the same length, and at the same place in an index. */
 const copyId = (id: string, n: number): string =>
   n === 0 ? id : id.slice(0, -DIGITS) + String(n).padStart(DIGITS, "0");
 
 type Copy = (ids: readonly string[], copies: number) => Promise<void>;
 
-/** Copies the rows that name these ids, within the database: a million take seconds. */
+/** Copies the rows of these ids within the database: a million take seconds. */
 async function prepareCopies(database: BenchDatabase): Promise<Copy> {
   const tables = [
     { table: "documents", key: "id", columns: await columnsOf(database, "documents") },
@@ -170,7 +170,7 @@ export async function columnsOf(database: BenchDatabase, table: string): Promise
   return rows.map(({ name }) => String(name));
 }
 
-/** As if a scheduler had opened every slot before the one of `due`. */
+/** Advances the cursor as if a scheduler had opened every slot before that of `due`. */
 export async function openSlotsBefore(store: Store, due: number): Promise<void> {
   const lease = await store.leases.acquire(SCHEDULER_LEASE, "bench", await store.now(), 1000);
   if (!lease) throw new Error("another process holds the scheduler's lease");

@@ -1,11 +1,11 @@
-// Bytes that tables take on disk, their indexes included.
+// Bytes that tables take on disk, including their indexes.
 import type { BenchDatabase } from "./database.ts";
 import type { Figure } from "./figures.ts";
 
-/** Tables that keep what lists and statistics do not need: their retention is the shorter one. */
+/** Tables that lists and statistics do not need, and that are kept for a shorter time. */
 const DETAILS = /content|detail/;
 
-/** Its rows are gone when their results are stored; the space is used again. */
+/** Loses each row when its result is stored, and reuses the space. */
 const LEDGER = "pending_runs";
 
 export interface DiskUse {
@@ -13,7 +13,7 @@ export interface DiskUse {
   readonly withoutDetails: number;
 }
 
-/** Between transactions. */
+/** Call it between transactions. */
 export async function readDiskUse(database: BenchDatabase): Promise<DiskUse> {
   const rows = await database.query(
     database.file === undefined
@@ -29,7 +29,7 @@ export async function readDiskUse(database: BenchDatabase): Promise<DiskUse> {
   return { all: sum(() => true), withoutDetails: sum((name) => !DETAILS.test(name)) };
 }
 
-/** Bytes a result, for tables that had `before` without any. */
+/** Bytes per result; `before` is the disk use without any results. */
 export const diskFigures = (
   before: DiskUse,
   after: DiskUse,

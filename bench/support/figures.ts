@@ -1,10 +1,10 @@
-// A measured figure: its rounds, what stands beside it from the same run, and the goal.
+// A measured figure: its rounds, its yardstick from the same run, and its goal.
 import { spreadOf } from "./statistics.ts";
 
 export interface Figure {
   readonly what: string;
   readonly unit: string;
-  /** One value a round; the median counts. */
+  /** One value per round; the median counts. */
   readonly rounds: readonly number[];
   /** The yardstick's values from the same run. */
   readonly beside?: { readonly what: string; readonly rounds: readonly number[] };
@@ -13,7 +13,7 @@ export interface Figure {
 
 export interface Goal {
   readonly atMost?: number;
-  /** About figure ÷ yardstick; left open without a yardstick. */
+  /** Bounds figure ÷ yardstick; left open if there is no yardstick. */
   readonly ratioAtMost?: number;
   readonly atLeast?: number;
   readonly ratioAtLeast?: number;
@@ -23,7 +23,7 @@ export interface Goal {
 export const ratioOf = ({ rounds, beside }: Figure): number | undefined =>
   beside && spreadOf(rounds).median / spreadOf(beside.rounds).median;
 
-/** Undefined without a goal, or without what it is about. */
+/** Undefined if there is no goal, or no value to compare with it. */
 export function isMet(figure: Figure): boolean | undefined {
   const { median } = spreadOf(figure.rounds);
   const ratio = ratioOf(figure) ?? NaN;
@@ -39,7 +39,7 @@ export function isMet(figure: Figure): boolean | undefined {
 
 const HEADINGS = ["", "median", "min..max", "", "beside", "ratio", "goal", ""];
 
-/** A table for people, with one line a figure. */
+/** Formats a table for people, one line per figure. */
 export function tableOf(figures: readonly Figure[]): string {
   const rows = [HEADINGS, ...figures.map(cellsOf)];
   const widths = HEADINGS.map((_, column) =>
@@ -82,7 +82,7 @@ const textOf = ({ atMost, atLeast, ratioAtMost, ratioAtLeast }: Goal): string =>
     ...(ratioAtLeast === undefined ? [] : [`≥ ${show(ratioAtLeast)} ×`]),
   ].join(", ");
 
-/** Three significant digits; whole numbers from a hundred on. */
+/** Formats three significant digits; whole numbers from a hundred on. */
 export function show(value: number): string {
   if (!Number.isFinite(value)) return "-";
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");

@@ -1,5 +1,5 @@
-// What a call costs where nothing else runs: requests one after another over bare sockets, from the
-// measured core. The rest of a reported time above the target's own is the monitor's.
+// What a call costs on an idle machine: requests one after another over bare sockets from the
+// measured core. Any reported time beyond this and the target's own is the monitor's.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect as connectPlain } from "node:net";
@@ -13,7 +13,7 @@ import { quantile } from "./statistics.ts";
 
 const WARM_UP = 500;
 
-/** The 99th percentile, in milliseconds, beyond what the target itself took. */
+/** Returns the 99th percentile, in milliseconds, beyond what the target itself took. */
 export async function measureFloor(
   files: CertificateFiles,
   scheme: Scheme,

@@ -1,6 +1,5 @@
-// Records results in a store, in a process of its own on the measured core. Arguments: the store's
-// location as JSON. Takes orders as messages: how many batches to record; answers with what they
-// took.
+// Records results in a store, in a process of its own on the measured core. Its argument is the
+// store's location as JSON. Each message orders a number of batches; it answers with their cost.
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { newId } from "../../src/runtime/ids.ts";
@@ -12,7 +11,7 @@ import { BATCH, reportOf, runsOf } from "./results.ts";
 const CALLS = 1000;
 
 export interface Folded {
-  /** Wall-clock milliseconds of the recording alone, without ordering the runs. */
+  /** Wall-clock milliseconds of the recording alone; inserting the pending runs is excluded. */
   readonly ms: number;
   /** CPU milliseconds of this process in that time. */
   readonly cpu: number;

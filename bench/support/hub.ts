@@ -1,4 +1,4 @@
-// Sonde's processes on the measured core or beside it: one with every role, or one for each.
+// Starts Sonde's processes on the measured core or beside it: one with every role, or one for each.
 import { createPostgres, createSqlite, NO_POSTGRES } from "./database.ts";
 import type { BenchDatabase } from "./database.ts";
 import type { Benchmark } from "./benchmark.ts";
@@ -12,11 +12,11 @@ import type { Sonde } from "./sonde.ts";
 export interface Ground extends AsyncDisposable {
   readonly database: BenchDatabase;
   readonly env: Readonly<Record<string, string>>;
-  /** Processes beside Sonde's, by name. */
+  /** Process ids of the servers, by name. */
   readonly servers: ReadonlyMap<string, number>;
 }
 
-/** Undefined, after saying so, where a server is not installed. */
+/** Undefined, after a notice, if a server is not installed. */
 export async function prepareGround(
   mode: Mode,
   skip: Benchmark["skip"],
@@ -63,7 +63,7 @@ export interface Hub extends AsyncDisposable {
   recorded(): Promise<number>;
 }
 
-/** Embedded, everything is on the measured core; split, only the agent is. */
+/** Embedded, everything runs on the measured core; split, only the agent does. */
 export async function startHub(mode: Mode, ground: Ground, authority?: string): Promise<Hub> {
   await using stack = new AsyncDisposableStack();
   const processes = new Map<string, Sonde>();
@@ -81,10 +81,10 @@ export async function startHub(mode: Mode, ground: Ground, authority?: string): 
   if (mode === "embedded") api = aggregator = await start("embedded", "measured");
   else {
     api = await start("api", "other", "api");
-    // Answers the agent, which is not ready before.
+    // Before the agent, which is not ready until the aggregator answers it.
     aggregator = await start("aggregator", "other", "aggregator");
     await start("agent", "measured", "agent");
-    // Last: with nobody at the location, runs would be MISSED.
+    // Last: without an agent at the location, runs would be MISSED.
     await start("scheduler", "other", "scheduler");
   }
   const owned = stack.move();

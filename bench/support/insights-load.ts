@@ -1,6 +1,6 @@
-// Calls with a week of results each, a result a minute: one call is recorded as usual, and copied in
-// the database, minute by minute over all calls, so that tables and indexes have the locality that
-// they would have.
+// Creates calls with a week of results each, one a minute. One call is recorded as usual and then
+// copied in the database, minute by minute over all calls, so that tables and indexes have the
+// locality of real data.
 import { newId } from "../../src/runtime/ids.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import type { ResultCode } from "../../src/model/result.ts";
@@ -10,8 +10,8 @@ import type { BenchDatabase } from "./database.ts";
 import { BATCH } from "./results.ts";
 
 /**
- * A Monday; the only period that closes in the week after it is its own. Far ahead, so that on
- * PostgreSQL its days are tables: those that have passed when a store is made share one.
+ * A Monday; the only period that closes in the week after it is its own. It is far ahead so that on
+ * PostgreSQL its days are tables: days already past when a store is made share one.
  */
 export const WEEK_START = Date.UTC(2035, 9, 1);
 export const RESULTS_OF_WEEK = 10_080;
@@ -19,7 +19,7 @@ export const RESULTS_OF_WEEK = 10_080;
 const DAY_MS = 86_400_000;
 const TEMPLATE = "template";
 
-/** The first so many results of the week, of a call that is copied later. */
+/** Records the first `results` results of the week, for a call that is copied later. */
 export async function recordTemplate(store: Store, results: number): Promise<void> {
   await makeDays(store);
   await insertCalls(store, [TEMPLATE]);
@@ -33,12 +33,17 @@ export async function recordTemplate(store: Store, results: number): Promise<voi
   }
 }
 
-/** From the day before the week to the day after it; the service makes them a few at a time. */
+/**
+ * From the day before the week to the day after it; the service itself makes only a few at a time.
+ */
 async function makeDays(store: Store): Promise<void> {
   for (let day = -1; day <= 7; day += 1) await store.retention.makeAhead(WEEK_START + day * DAY_MS);
 }
 
-/** Spread over some hundred milliseconds; one in a thousand fails, one in five hundred is slow. */
+/**
+ * Totals spread over some hundred milliseconds; one in a thousand fails, one in five hundred is
+ * slow.
+ */
 function outcomeOf(minute: number): { readonly total: number; readonly result: ResultCode } {
   const spread = ((minute * 7919) % 1009) / 1009;
   const total =
@@ -50,7 +55,7 @@ async function insertCalls(store: Store, ids: readonly string[]): Promise<void> 
   for (const id of ids) await store.documents.insert(aCall({ id }));
 }
 
-/** So many more calls with the results and statistics of the first. */
+/** Adds `calls` calls with copies of the template's results and statistics. */
 export async function copyTemplate(
   store: Store,
   database: BenchDatabase,
@@ -84,12 +89,12 @@ export async function copyTemplate(
       join stats copied on copied.kind = source.kind and copied.period = source.period
         and copied.location = source.location and copied.result = source.result
       join ${copies} copies on copies.id = copied.call`);
-  // As autovacuum does in the course of a week: PostgreSQL then reads the index alone.
+  // Autovacuum does this in the course of a week; PostgreSQL then reads only the index.
   await database.query(database.file === undefined ? "vacuum analyze" : "analyze");
   if (database.file === undefined) await database.query("checkpoint"); // its CPU counts too
 }
 
-/** All columns as they are, but for those that have another value, or none. */
+/** Copies all columns except those in `changed`, which get the given expression or are left out. */
 async function copyRows(
   database: BenchDatabase,
   table: string,

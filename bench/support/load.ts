@@ -1,7 +1,7 @@
-// Requests at given times, from this process.
+// Sends requests at given times from this process.
 import { sleep } from "./children.ts";
 
-/** Milliseconds from the start at which each of `count` requests is sent. */
+/** Returns when to send each of `count` requests, in milliseconds from the start. */
 export const evenly = (count: number, seconds: number): number[] =>
   Array.from({ length: count }, (_, n) => (n * seconds * 1000) / count);
 

@@ -12,7 +12,7 @@ export interface Nats extends AsyncDisposable {
 
 export const NO_NATS = "nats-server: apt-get install nats-server";
 
-/** Undefined where it is not installed. */
+/** Undefined if it is not installed. */
 export async function startNats(): Promise<Nats | undefined> {
   const program = findProgram("nats-server");
   if (program === undefined) return undefined;

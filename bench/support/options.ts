@@ -1,4 +1,4 @@
-// The options of the command line, the same for all benchmarks.
+// The command-line options, which all benchmarks share.
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
@@ -7,16 +7,16 @@ export type Scheme = "http" | "https";
 export type Processors = "one" | "all";
 
 export interface Options {
-  /** Tiny numbers: proves that a benchmark runs, and measures nothing. */
+  /** Uses tiny numbers: proves that a benchmark runs, and measures nothing. */
   readonly smoke: boolean;
   readonly rounds: number;
   readonly modes: readonly Mode[];
   /** Milliseconds that the target takes. */
   readonly delays: readonly number[];
   readonly schemes: readonly Scheme[];
-  /** On which of them runs what is measured. */
+  /** The processors that the measured process gets. */
   readonly processors: Processors;
-  /** Calls a second. */
+  /** Calls per second. */
   readonly rates: readonly number[];
   /** Undefined: the benchmark's own default. */
   readonly deployments: number | undefined;
@@ -41,7 +41,7 @@ const KNOWN = {
   out: { type: "string", default: OUT },
 } as const;
 
-/** The names of benchmarks, and their options. Throws for an unknown option or value. */
+/** Parses the names of benchmarks and their options. Throws on an unknown option or value. */
 export function parseOptions(args: readonly string[]) {
   const { values, positionals } = parseArgs({
     args: [...args],

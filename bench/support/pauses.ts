@@ -1,22 +1,22 @@
-// The longest pause of a process's event loop, as its own metrics have it.
+// The longest pause of a process's event loop, according to its own metrics.
 import { sleep } from "./children.ts";
 import type { Sonde } from "./sonde.ts";
 
 const POLL_MS = 200;
 
-/** The metric holds the longest pause since it was last read. */
+/** Polls the metric, which holds the longest pause since it was last read. */
 export function watchPauses(sonde: Sonde) {
   const read = (): Promise<number> => sonde.metric("nodejs_eventloop_lag_max_seconds");
   let [longest, isOver] = [0, false];
   const reading = (async () => {
-    await read(); // the start of the process
+    await read(); // discards the pauses of the start
     while (!isOver) {
       await sleep(POLL_MS);
       longest = Math.max(longest, await read());
     }
   })();
   return {
-    /** Milliseconds; ends the watch. */
+    /** Ends the watch. Returns milliseconds. */
     async longest(): Promise<number> {
       isOver = true;
       await reading;

@@ -1,4 +1,4 @@
-// What a scheduler has published to the bus.
+// Reads what a scheduler has published to the bus.
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
@@ -13,7 +13,7 @@ import { LOCATION } from "./deployments.ts";
 
 const TICK_STREAM = "SONDE_TICKS";
 const POLL_MS = 250;
-/** Without a new message for this long, everything is published: the beat is every second. */
+/** After this long without a new message, everything is published: the beat runs every second. */
 const QUIET_MS = 3000;
 
 export const connectBus = (url: string): Promise<Bus> =>
@@ -25,7 +25,9 @@ export const connectBus = (url: string): Promise<Bus> =>
     sealerOf: createKeyRing((location) => [locationKeyOf(MASTER_KEY, location)]).sealerOf,
   });
 
-/** Resolves, once no more come, with the time of the last message, in epoch milliseconds. */
+/**
+ * Resolves once no more messages come, with the time of the last, in milliseconds since the epoch.
+ */
 export async function lastPublished(natsUrl: string): Promise<number> {
   const nats = await connect({ servers: natsUrl });
   const manager = await jetstreamManager(nats);
@@ -41,7 +43,7 @@ export async function lastPublished(natsUrl: string): Promise<number> {
   }
 }
 
-/** Takes every tick of the location off the bus, and counts different ones. */
+/** Takes every tick of the location off the bus, and counts the distinct ones. */
 export async function takeTicks(natsUrl: string): Promise<number> {
   const bus = await connectBus(natsUrl);
   const ids = new Set<string>();

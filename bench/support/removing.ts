@@ -1,6 +1,6 @@
-// Removes expired results while a scheduler beats in the same thread, in a process of its own on the
-// measured core. Arguments: the store's location as JSON. Each message asks for a run: of so many
-// milliseconds without removing, or until everything expired is removed.
+// Removes expired results while a scheduler beats in the same thread, in a process of its own on
+// the measured core. Its argument is the store's location as JSON. Each message asks for a run:
+// either for a number of milliseconds without removing, or until everything expired is removed.
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { removeExpired } from "../../src/aggregator/retention.ts";
@@ -19,12 +19,12 @@ import type { Location } from "./database.ts";
 export interface Beats {
   readonly ms: number;
   readonly removed: number;
-  /** Of each beat, milliseconds after its second. */
+  /** Milliseconds after its second, for each beat. */
   readonly late: readonly number[];
 }
 
 export interface Remover extends AsyncDisposable {
-  /** Beats for so long, or, without a time, until everything that has expired is removed. */
+  /** Beats for `ms` milliseconds, or if undefined, until everything that has expired is removed. */
   run(ms?: number): Promise<Beats>;
 }
 
@@ -55,7 +55,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   }
 }
 
-/** The scheduler's own beat, on the one connection that the removal uses too. */
+/** Runs the scheduler's own beat on the one connection that the removal also uses. */
 async function beatWhile(store: Store, work: () => Promise<number>): Promise<Beats> {
   const log = createLogger("silent");
   const bus = createInProcessBus({ log, clock: systemClock });

@@ -1,17 +1,17 @@
-// Many results of one call: some that the store has recorded, and copies of them within the database.
+// Stores many results of one call: some recorded by the store, the rest copied within the database.
 import type { BenchDatabase } from "./database.ts";
 import { decodeTime, encodeTime, TIME_DIGITS } from "../../src/runtime/ids.ts";
 import { columnsOf } from "./deployments.ts";
 import { BATCH, storeResults } from "./results.ts";
 
-/** Results that are recorded; every copy is as many. */
+/** Results that are recorded; every copy has as many. */
 const RECORDED = 10 * BATCH;
 
-/** Of an id's time: what copies differ in. */
+/** Leading digits of an id's time, in which the copies differ. */
 const PREFIX_DIGITS = 5;
 const PREFIX_MS = 32 ** (TIME_DIGITS - PREFIX_DIGITS);
 
-/** Without their statistics. Each copy follows the one before it, in ids and times. */
+/** Leaves out their statistics. Each copy follows the one before it, in ids and times. */
 export async function storeManyResults(
   database: BenchDatabase,
   callId: string,

@@ -1,4 +1,4 @@
-// Many results in a store, as the aggregator records them: in batches, each of an ordered run.
+// Stores many results as the aggregator records them: in batches, each result from a pending run.
 import { aReport, aRun } from "../../test/support/runs.ts";
 import type { PendingRun } from "../../src/store/records.ts";
 import type { RunReport } from "../../src/model/result.ts";
@@ -10,7 +10,7 @@ export const BATCH = 1000;
 /** 2026-10-01. */
 const FIRST_DUE = Date.UTC(2026, 9, 1);
 
-/** Reports of what a small JSON answer leaves behind, with its request, headers and body. */
+/** Builds the report that a small JSON answer leaves behind, with its request, headers and body. */
 export function reportOf(run: PendingRun, n: number): RunReport {
   const report = aReport(run, { total: 20 + ((n * 7919) % 1000) / 10 });
   const url = `https://target.test/${run.target_id}`;
@@ -49,7 +49,7 @@ export function reportOf(run: PendingRun, n: number): RunReport {
   };
 }
 
-/** The `n`th batch: a run of each call a minute. */
+/** Returns the `n`th batch: a run of each call every minute. */
 export const runsOf = (callIds: readonly string[], n: number): PendingRun[] =>
   Array.from({ length: BATCH }, (_, at) => {
     const index = n * BATCH + at;
@@ -61,7 +61,7 @@ export const runsOf = (callIds: readonly string[], n: number): PendingRun[] =>
     });
   });
 
-/** Stores whole batches of at least `count` results; returns when the last was due. */
+/** Stores whole batches of at least `count` results in total; returns when the last one was due. */
 export async function storeResults(
   store: Store,
   callIds: readonly string[],

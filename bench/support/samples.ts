@@ -3,17 +3,17 @@ import { Agent, request } from "undici";
 import { inParallel } from "./load.ts";
 import { API_KEY } from "./database.ts";
 
-/** Milliseconds. */
+/** All in milliseconds. */
 export interface Sample {
-  /** What the result says beyond what the target itself took. */
+  /** The reported time minus what the target itself took. */
   readonly excess: number;
-  /** Start − due; negative: started early. */
+  /** Start − due; negative if started early. */
   readonly lateness: number;
-  /** Undefined where the program does not say. */
+  /** Undefined if the program does not state one. */
   readonly uncertainty: number | undefined;
 }
 
-/** Of the latest run of each call. `missing` calls have no result that was made. */
+/** Reads the latest run of each call. `missing` counts the calls without a COMPLETE result. */
 export async function readSamples(
   apiUrl: string,
   callIds: readonly string[],

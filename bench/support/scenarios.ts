@@ -1,21 +1,21 @@
-// What the accuracy benchmark offers: calls in one instant, and evenly at a rate.
+// The load of the accuracy benchmark: calls in one instant, and evenly at a rate.
 import { atOnce, evenly } from "./load.ts";
 import type { Options } from "./options.ts";
 
 export interface Scenario {
   readonly name: string;
   readonly calls: number;
-  /** The calls are due within so many seconds, evenly; 0: all at one instant. */
+  /** The calls are due evenly within this many seconds; 0: all at one instant. */
   readonly seconds: number;
   /** Seconds from the start of a round. */
   readonly at: number;
 }
 
 const GAP_SECONDS = 2;
-/** Due at one instant, calls may start over some seconds. */
+/** Calls due at one instant may start over several seconds. */
 const INSTANT_TAKES_SECONDS = 8;
 
-/** In the order of a round, and how long the round takes. */
+/** Returns the scenarios in the order of a round, and how long the round takes. */
 export function scenariosOf({ rates, smoke }: Options): {
   readonly scenarios: readonly Scenario[];
   readonly roundSeconds: number;

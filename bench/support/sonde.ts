@@ -1,4 +1,4 @@
-// The program as its users start it, on a chosen core, and what it says about itself.
+// Starts the program as its users do, on a chosen core, and reads what it says about itself.
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,9 +20,9 @@ export interface Sonde extends AsyncDisposable {
   readonly pid: number;
   /** Milliseconds from the start of the process until /readyz answered 200. */
   readonly startMs: number;
-  /** Of the API, without a path; undefined without that role. */
+  /** Base URL of the API, without a path; undefined if the process lacks that role. */
   readonly apiUrl: string | undefined;
-  /** The sum of the metric's values whose labels, as Prometheus prints them, contain `labels`. */
+  /** Sums the values of the metric whose labels, as Prometheus prints them, contain `labels`. */
   metric(name: string, labels?: string): Promise<number>;
   stop(): Promise<void>;
 }
@@ -68,7 +68,7 @@ export async function startSonde({ core, roles, env, authority }: SondeOptions):
     startMs,
     apiUrl: roles === undefined || roles.includes("api") ? await addresses.api : undefined,
     async metric(name, labels = "") {
-      // A connection of its own: a busy process may close one that is kept just as it is used.
+      // Uses a new connection: a busy process may close a kept one just as it is used.
       const { body } = await request(`${opsUrl}/metrics`, { dispatcher: unpooled, reset: true });
       return sumOf(await body.text(), name, labels);
     },

@@ -1,6 +1,6 @@
 // The targets of the benchmarks, over HTTP and HTTPS: nginx, which answers at once, and a server
-// that takes a given time and tells how long it really took. They run ahead of everything else on
-// their core where the system allows it, so that nothing but the client can delay an answer.
+// that takes a given time and tells how long it really took. Where the system allows it, they get
+// priority over everything else on their core, so that only the client can delay an answer.
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { forkChild, makeFolder, startChild, stopChild } from "./children.ts";
 import { untilListening } from "./nats.ts";
 import type { Scheme } from "./options.ts";
 
-/** Files in PEM. */
+/** PEM files. */
 export interface CertificateFiles {
   /** The authority that clients trust. */
   readonly authority: string;
@@ -38,7 +38,7 @@ export function writeCertificates(): CertificateFiles {
 }
 
 export interface Target extends AsyncDisposable {
-  /** A URL ends in an id that stands for the request. */
+  /** The URL ends in an id that identifies the request. */
   url(scheme: Scheme, id: string): string;
   /** Milliseconds that the target itself took, by id. */
   taken(): Promise<ReadonlyMap<string, number>>;
@@ -46,7 +46,7 @@ export interface Target extends AsyncDisposable {
 
 export const NO_NGINX = "nginx: apt-get install nginx-light";
 
-/** Undefined where nginx is not installed. It answers within some 0.05 ms, which count as none. */
+/** Undefined if nginx is not installed. It answers within some 0.05 ms, which count as zero. */
 export async function startNginx(files: CertificateFiles): Promise<Target | undefined> {
   const program = findProgram("nginx");
   if (program === undefined) return undefined;
@@ -75,11 +75,11 @@ export async function startNginx(files: CertificateFiles): Promise<Target | unde
   };
 }
 
-/** `delay`: milliseconds. */
+/** `delay` is in milliseconds. */
 export async function startDelayServer(files: CertificateFiles, delay: number): Promise<Target> {
   const program = fileURLToPath(new URL("./delay-server.ts", import.meta.url));
-  // With threads for garbage, all of one real-time priority and on one core, the first would wait
-  // for the others in a loop, and take the core from everything else for good.
+  // With several garbage collection threads at one real-time priority on one core, the first would
+  // spin waiting for the others, and take the core from everything else for good.
   const options = ["--single-threaded-gc"];
   const child = forkChild(program, [files.certificate, files.key], "other", options);
   const [[http = 0, https = 0]] = (await once(child, "message")) as [number[]];

@@ -1,9 +1,9 @@
-// The tick of a benchmark: one plain call.
+// The tick that benchmarks use: one plain call.
 import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { LOCATION } from "./deployments.ts";
 
-/** Its second has passed, so that its place in the second does not hold it back. */
+/** The tick's second has passed, so that its place in the second does not hold it back. */
 const OVERDUE_MS = 1500;
 
 export function tickFor(url: string, result_id: string): Tick {

@@ -1,4 +1,4 @@
-// What was measured, with what, on which machine.
+// What was measured, with which versions, on which machine.
 import { spawnSync } from "node:child_process";
 import { cpus, release, totalmem } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ export interface Versions {
   readonly kernel: string;
   readonly sonde: string;
   readonly node: string;
-  /** Null where it is not installed. */
+  /** Null if it is not installed. */
   readonly [server: string]: string | null;
 }
 

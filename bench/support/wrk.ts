@@ -1,4 +1,4 @@
-// Load by wrk, from the core that is not measured.
+// Generates load with wrk, from the core that is not measured.
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,16 +13,16 @@ export const hasWrk = (): boolean => findProgram("wrk") !== undefined;
 
 export interface Load {
   readonly url: string;
-  /** Posted as JSON; without it, requests are GETs. */
+  /** Posted as JSON; requests are GETs if absent. */
   readonly body?: string;
   readonly connections: number;
   readonly seconds: number;
-  /** Milliseconds before each request of a connection. */
+  /** Milliseconds that each connection waits before a request. */
   readonly pause: number;
 }
 
 export interface Loaded {
-  /** Requests a second. */
+  /** Requests per second. */
   readonly rate: number;
   /** CPU milliseconds of the server per request. */
   readonly cpu: number;
@@ -31,7 +31,7 @@ export interface Loaded {
   readonly p99: number;
 }
 
-/** Throws when the server answers anything but success. `pid`: the server's. */
+/** Throws if the server answers with anything but success. `pid` is the server's. */
 export async function load(
   pid: number,
   { url, body, connections, seconds, pause }: Load,

@@ -1,5 +1,5 @@
 // The least that an API of this kind does: Fastify with schemas over node:sqlite, one table of JSON
-// documents, the same durability; no keys, no rights, no audit. Arguments: the file, and how many
+// documents, the same durability, but no keys, rights or audit. Arguments: the file, and how many
 // documents it holds.
 import { randomUUID } from "node:crypto";
 import { DatabaseSync } from "node:sqlite";

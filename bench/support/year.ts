@@ -1,5 +1,6 @@
-// The statistics of one call in many locations over a year, as the aggregator folds them: a run
-// each half hour, so that a month of one location has 100 to 200 different latencies.
+// Stores the statistics of one call in many locations over a year, as the aggregator folds them.
+// There is one run each half hour, so that a month of one location has 100 to 200 distinct
+// latencies.
 import { KEPT_KINDS } from "../../src/model/periods.ts";
 import type { CountedResult, ResultCode } from "../../src/model/result.ts";
 import { PHASES } from "../../src/model/summary.ts";
@@ -13,13 +14,13 @@ import { openSqlite } from "../../src/store/sqlite.ts";
 import type { Location } from "./database.ts";
 
 const HALF_HOUR_MS = 1_800_000;
-/** Half hours folded at once: five days. */
+/** Half hours folded together: five days. */
 const AT_ONCE = 240;
 
 export interface Year {
   readonly call_id: string;
   readonly locations: number;
-  /** Epoch milliseconds: where it starts, and where its results end. */
+  /** Milliseconds since the epoch: the start of the year, and the end of its results. */
   readonly from: number;
   readonly to: number;
 }
@@ -46,7 +47,7 @@ const fold = (database: Database, results: readonly CountedResult[]): Promise<vo
     await foldResults(transaction, results, [], numberOf);
   });
 
-/** One of a hundred each, the rest COMPLETE. */
+/** Each makes up one in a hundred results; the rest are COMPLETE. */
 const RARE: readonly ResultCode[] = [
   "HTTP_CLIENT_ERROR",
   "HTTP_SERVER_ERROR",
@@ -67,7 +68,7 @@ const resultsFrom = (time: number, { call_id, to }: Year, location: number): Cou
     return { call_id, location_id: `location-${location}`, result, time: at, latency, phases };
   }).filter(({ time: at }) => at < to);
 
-/** Log-normal about 150 ms and more, the same in every run (Box and Muller). */
+/** Log-normal around a median of 150 ms or more, the same in every run (Box and Muller). */
 function latencyOf(step: number, location: number): number {
   const [a, b] = [fractionOf(step), fractionOf(step + 0.5)];
   const normal = Math.sqrt(-2 * Math.log(a + 1e-9)) * Math.cos(2 * Math.PI * b);

@@ -292,7 +292,7 @@ describe("an agent", () => {
     const agentId = "agent-2";
     const next = await startAgent({ ...system, bus }, { spoolPath, agentId });
     expect(await next.registry.metrics()).toContain("sonde_agent_spooled_reports 3");
-    // In another message: the bus would drop a duplicate.
+    // Sent in another message, since the bus would drop a duplicate.
     await bus.publishTicks([ticks[0] as Tick]);
     await expect
       .poll(() => next.registry.metrics())

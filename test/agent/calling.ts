@@ -1,4 +1,4 @@
-// Fixtures of the agent's tests: ticks, and callers whose egress rules allow loopback.
+// Fixtures for the agent's tests: ticks, and callers whose egress rules allow loopback.
 import type { SecureContext } from "node:tls";
 import { DEFAULT_BEHAVIOUR } from "../../src/agent/http/behaviour.ts";
 import type { Behaviour } from "../../src/agent/http/behaviour.ts";
@@ -48,7 +48,7 @@ export const newTick = (
   trigger_time: 0,
   due_time: 0,
   latest_start: 30_000,
-  deployment_id: null, // with one, the run would start somewhere in its second
+  deployment_id: null, // if set, the run would start somewhere within its second
   location_id: "here",
   context: {},
   calls: [call],

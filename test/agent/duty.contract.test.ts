@@ -1,4 +1,4 @@
-// An agent that the hub tells to take no ticks, or refuses, and one that stops.
+// An agent that the hub refuses or tells to take no ticks, and one that stops.
 import { describe, expect, it } from "vitest";
 import { createAgent } from "../../src/agent/agent.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
@@ -37,10 +37,10 @@ async function startSystem({ start }: Adapter) {
       heartbeats.filter(({ agent_id }) => agent_id === "agent-1").map(({ state }) => state),
     last: () => heartbeats.findLast(({ agent_id }) => agent_id === "agent-1"),
     ranBy: () => Object.fromEntries(reports.map(({ run_id, agent_id }) => [run_id, agent_id])),
-    /** The next answer of the hub to agent-1 says so, and it asks at once. */
+    /** Sets the hub's next answer to agent-1, and makes the agent ask at once. */
     async order(next: Partial<HeartbeatAnswer>) {
       orders = next;
-      await machine.setNow(machine.now() + 1000); // a clock that was set is a reason to ask
+      await machine.setNow(machine.now() + 1000); // an agent asks again when its clock was set
     },
     async startAgent(agentId = "agent-1") {
       const lines: string[] = [];

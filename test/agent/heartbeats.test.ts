@@ -1,4 +1,4 @@
-// What an agent says of a hub that does not answer.
+// What an agent reports about a hub that does not answer.
 import { expect, it } from "vitest";
 import { createHeartbeats } from "../../src/agent/heartbeats.ts";
 import { createHubClock } from "../../src/agent/hub-clock.ts";

@@ -13,14 +13,14 @@ const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
 const TEN_MINUTES = 600_000;
 
 /**
- * A machine whose clock is wrong by `wrongBy` ms, and a hub that answers after a round trip of
- * `tripMs`.
+ * Simulates a machine whose clock is wrong by `wrongBy` ms, and a hub that answers after a round
+ * trip of `tripMs`.
  */
 function newMachine(wrongBy: number) {
   const machine = createManualClock(NOW + wrongBy);
   const clock = createHubClock(machine);
   const hubNow = (): number => NOW + machine.monotonic();
-  /** Returns whether the answer, which lies by so much, must be confirmed. */
+  /** Returns whether the answer, which is wrong by `lie` ms, must be confirmed. */
   const askOnce = async (tripMs = 0, lie = 0): Promise<boolean> => {
     const sent = machine.monotonic();
     await machine.advance(tripMs / 2);
@@ -28,12 +28,12 @@ function newMachine(wrongBy: number) {
     await machine.advance(tripMs / 2);
     return clock.learn({ sent, hubTime, received: machine.monotonic() });
   };
-  /** Until an answer needs no other, as heartbeats do. */
+  /** Asks until an answer needs no confirmation, as heartbeats do. */
   const ask = async (tripMs = 0): Promise<void> => {
     for (let asked = 1; (await askOnce(tripMs)) && asked < 8; asked += 1);
   };
   let sleptMs = 0;
-  /** Its monotonic clock stands still, the other one does not. */
+  /** Stops the monotonic clock for this time, while the wall clock goes on. */
   const sleep = async (ms: number): Promise<void> => {
     sleptMs += ms;
     await machine.setNow(machine.now() + ms);
@@ -83,7 +83,7 @@ describe("the agent's clock", () => {
     expect(clock.wasSet()).toBe(true);
     await ask();
     expect(clock.offset()).toBe(0);
-    await machine.setNow(machine.now() + 50); // as a clock is slewed
+    await machine.setNow(machine.now() + 50); // like a clock that is slewed
     expect(clock.now()).toBe(machine.now());
   });
 
@@ -227,7 +227,7 @@ it.each([TEN_MINUTES, -TEN_MINUTES])(
   },
 );
 
-/** As in an experiment that can be repeated. */
+/** Seeded, so that the experiment can be repeated. */
 function createRandom(seed: number): (least: number, most: number) => number {
   let state = seed;
   return (least, most) => {
@@ -298,7 +298,7 @@ const at = (at: number, ahead: number, error: number): Measurement => ({
   error,
 });
 
-/** Where the machine's clock is its monotonic one. */
+/** Assumes that the machine's clock agrees with its monotonic one. */
 const measuring = (latest: readonly Measurement[]): Measured =>
   latest.reduce<Measured>((before, each) => withMeasurement(before, each, 0), {
     believed: [],

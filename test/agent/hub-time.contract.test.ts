@@ -1,4 +1,4 @@
-// An agent on a machine whose clock is wrong, corrected by the hub.
+// An agent on a machine with a wrong clock, corrected by the hub.
 import { describe, expect, it } from "vitest";
 import { createAgent } from "../../src/agent/agent.ts";
 import { authorizeAmazon } from "../../src/agent/authorize/amazon.ts";
@@ -27,7 +27,7 @@ const WRONG_BY = [TEN_MINUTES, -TEN_MINUTES];
 interface SystemOptions {
   /** Milliseconds by which the agent's machine is ahead of the hub; default 0. */
   readonly wrongBy?: number;
-  /** Default: true. */
+  /** Default true. */
   readonly hubAnswers?: boolean;
 }
 
@@ -93,7 +93,7 @@ const twice = (tick: Tick): Tick => ({
   workflow: newWorkflow({ handle_cookies: true }),
 });
 
-/** Makes one call, due now; returns the request that the target received and the result. */
+/** Makes one call that is due now; returns the request that the target received, and the result. */
 async function callNow(
   system: Awaited<ReturnType<typeof startSystem>>,
   target: HttpTarget,
@@ -138,7 +138,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
       const { machine, heartbeats, registry } = system;
       const gauge = /^sonde_agent_clock_offset_seconds (.*)$/m;
       const shown = async () => Number(gauge.exec(await registry.metrics())?.[1]);
-      // It asked until the answers confirmed each other.
+      // The agent asked until the answers confirmed each other.
       expect(heartbeats.map(({ clock_offset_ms }) => clock_offset_ms)).toEqual(
         Array(3).fill(undefined),
       );

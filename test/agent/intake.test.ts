@@ -15,7 +15,7 @@ import { createManualClock } from "../support/manual-clock.ts";
 import { startTarget } from "../support/target-server.ts";
 import { newCall, newRunSettings, newTick, newWorkflow } from "./calling.ts";
 
-/** An intake on a slow bus, which gets each report at once and stores it when the test says so. */
+/** Creates an intake on a slow bus, which gets each report at once and stores it when told to. */
 function newIntake({
   concurrency = 10,
   callsLimitMs,
@@ -142,7 +142,10 @@ describe("a message of ticks", () => {
 describe("a workflow that waits for a place", () => {
   const CALLS_LIMIT_MS = 1500;
 
-  /** Its first call is made, its delay is over, and a call without an answer holds its place. */
+  /**
+   * Starts a workflow whose first call is made and whose delay is over, while a call without an
+   * answer holds its place.
+   */
   async function startWaiting() {
     const target = await startTarget();
     let answer = (): void => undefined;

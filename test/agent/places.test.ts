@@ -22,7 +22,7 @@ function newPlaces(count: number, added: readonly Claim[]): Places {
   return places;
 }
 
-/** Gives places for as long as somebody gets one; returns who, in order. */
+/** Gives out places for as long as a claim gets one; returns the claims in order. */
 function takeAll(places: Places, now = 0): Claim[] {
   const taken: Claim[] = [];
   for (let next = places.next(now); next; next = places.next(now)) {
@@ -92,7 +92,7 @@ describe("a place", () => {
   });
 });
 
-/** The rule as docs/agent.md states it, without a thought about speed. */
+/** Implements the rule as docs/agent.md states it, without regard to speed. */
 function plainly(count: number, waiting: readonly Claim[], placed: readonly Claim[], now: number) {
   const isLimited = ({ isManual, isLong }: Claim): boolean => isManual || isLong;
   const heldBy = (owner: string): number => placed.filter((each) => each.owner === owner).length;

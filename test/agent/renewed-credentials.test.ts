@@ -1,4 +1,4 @@
-// A token that expires while a workflow runs, and the hub that renewed it.
+// A token that expires while a workflow runs, and the hub that has renewed it.
 import { expect, it } from "vitest";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import type { CredentialsHandler } from "../../src/bus/bus.ts";
@@ -31,7 +31,10 @@ interface Running {
   readonly asked: readonly string[];
 }
 
-/** Three calls, a minute and a half between them; the hub answers in turn, the last for good. */
+/**
+ * Makes three calls, a minute and a half apart; the hub gives its answers in turn, then repeats the
+ * last.
+ */
 async function withRun(
   answers: readonly (CallCredentials | null)[],
   test: (running: Running, target: HttpTarget) => Promise<void>,
@@ -110,7 +113,7 @@ const EXPIRED = "credential_expired: the token 'A token' expired at 2026-10-01T1
 
 it.each<[string, readonly (CallCredentials | null)[], number, string]>([
   ["nobody answers requests", [], 0, EXPIRED],
-  // Every second for ten seconds, twice in a run.
+  // Asked every second for ten seconds, twice in a run.
   ["the hub is not heard", [null], 20, EXPIRED],
   ["the hub never has another", [{ authorization: OLD }], 20, EXPIRED],
   ["the hub no longer knows the run", [{}], 2, EXPIRED],

@@ -28,7 +28,7 @@ async function run(
 
 it("a fault of the agent is reported rather than retried forever", async () => {
   await using target = await startTarget();
-  // No schema lets it through.
+  // No schema would accept this.
   const tags = null as unknown as string[];
   const result = await run({ url: target.url }, { tags });
   expect(result.meta).toMatchObject({

@@ -35,7 +35,7 @@ function newTurns(places = 100) {
     );
   const chore = (name: string, of: "ending" | "other" = "other"): void =>
     void turns.chore(of).then(() => done.push(name));
-  /** Something else takes two milliseconds of each turn, as long as `goesOn`. */
+  /** Takes two milliseconds of each turn for something else, as long as `goesOn` returns true. */
   const slowDown = (goesOn: () => boolean): void => {
     lost += 2;
     if (goesOn()) setImmediate(slowDown, goesOn);

@@ -1,4 +1,4 @@
-// `sonde insights compute`, beside a service that has the store open.
+// `sonde insights compute`, while a service has the store open.
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCommand } from "../../src/commands/command-line.ts";
@@ -70,7 +70,7 @@ describe.each(storeKinds)("sonde insights compute on %s", (kind) => {
     ]);
     const scores = async (id: string) => (await reportsOf(store, MONDAY, id)).map((r) => r.score);
     expect([await scores("call"), await scores("other")]).toEqual([[999, 999], [5]]);
-    // The other call ran in one more week, outside the range: its mark is the service's.
+    // The other call also ran in a week outside the range; the service must still compute that one.
     const left = await store.insights.listStale(MONDAY + 40 * DAY, undefined, 10);
     expect(left.map(({ call_id, start }) => [call_id, start])).toEqual([
       ["other", MONDAY + 7 * DAY],

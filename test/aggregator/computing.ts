@@ -1,4 +1,4 @@
-// What the tests of insights share: results in a store, and engines that compute reports from them.
+// Shared by the tests of insights: results in a store, and engines that compute reports from them.
 import { createInsights } from "../../src/aggregator/insights.ts";
 import { createInsightMetrics } from "../../src/aggregator/metrics.ts";
 import { INSIGHT_KINDS } from "../../src/model/insight.ts";
@@ -20,7 +20,7 @@ export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
-/** A Monday and the first of June. */
+/** A Monday, and the first of June. */
 export const MONDAY = Date.UTC(2026, 5, 1);
 
 export interface Called extends Outcome {
@@ -28,7 +28,7 @@ export interface Called extends Outcome {
   readonly call?: string;
 }
 
-/** Records runs that ended like this; returns them. */
+/** Records runs with these outcomes; returns them. */
 export async function record(store: Store, called: readonly Called[]): Promise<PendingRun[]> {
   const runs = called.map(({ due, call = "call", location_id = "local" }) =>
     aRun({
@@ -43,7 +43,7 @@ export async function record(store: Store, called: readonly Called[]): Promise<P
   return runs;
 }
 
-/** So many calls, one every so many milliseconds. */
+/** Returns `count` calls from `from` on, one every `each` milliseconds. */
 export const every = (
   from: number,
   count: number,
@@ -60,7 +60,7 @@ export function engineOf(store: Store, clock: ManualClock, holder = "one") {
   return { ...createInsights({ store, holder, clock, log, metrics }), lines };
 }
 
-/** A store at this time, with a call, and an engine. */
+/** Opens a store at this time, with a call, and an engine on it. */
 export async function startInsights(kind: StoreKind, now: number) {
   const database = await createTestDatabase(kind);
   const clock = createManualClock(now);
@@ -75,7 +75,7 @@ export async function startInsights(kind: StoreKind, now: number) {
   };
 }
 
-/** Every report of the call whose period has begun by `now`, from the first of May on. */
+/** Returns every report of the call whose period has begun by `now`, from the first of May on. */
 export async function reportsOf(store: Store, now: number, call_id = "call"): Promise<Insight[]> {
   const found: Insight[] = [];
   for (const kind of INSIGHT_KINDS)

@@ -1,10 +1,10 @@
-// What a report must say, computed from the list of results as docs/insights.md defines it: no
-// counting, no code of the product.
+// Computes what a report must say from the list of results, by the definitions of docs/insights.md
+// alone: no counts, and no code of the product.
 
 export interface Made {
   readonly location: string;
   readonly passed: boolean;
-  /** Milliseconds. */
+  /** In milliseconds, as is the uncertainty. */
   readonly total: number;
   readonly uncertainty: number;
 }
@@ -55,7 +55,7 @@ function spreadOf(passed: readonly Made[]) {
 
 const latencyOf = ({ total }: Made): number => Math.round(total);
 
-/** Type 7 of Hyndman and Fan. */
+/** Type 7 by Hyndman and Fan. */
 function quantile(ordered: readonly number[], share: number): number {
   const place = (ordered.length - 1) * share;
   const [low, high] = [Math.floor(place), Math.ceil(place)].map((at) => ordered[at] as number) as [

@@ -1,4 +1,4 @@
-// The numbers of reports, against those computed from the list of results by the definition alone.
+// Compares the numbers in reports with those computed from the list of results by definition.
 import {
   assert,
   asyncProperty,
@@ -37,7 +37,7 @@ const WEIGHTED: readonly ResultCode[] = [
   "AGENT_ERROR",
 ];
 
-/** Microseconds: most within a tenth of a second, some on the edge of a millisecond. */
+/** In microseconds: most within a tenth of a second, some on the edge of a millisecond. */
 const Total = nat(3_000_000).map((n) =>
   n % 20 === 0 ? n : n % 3 === 0 ? (n % 100) * 500 : n % 90_000,
 );

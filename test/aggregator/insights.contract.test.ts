@@ -1,4 +1,4 @@
-// Insights reports: when they are computed, by whom, and what becomes of them.
+// Insights reports: when they are computed, by which process, and what becomes of them.
 import { describe, expect, it } from "vitest";
 import { removeExpired } from "../../src/aggregator/retention.ts";
 import { insightId } from "../../src/model/insight.ts";
@@ -21,7 +21,7 @@ import {
 } from "./computing.ts";
 
 const WEEK = 7 * DAY;
-/** When the reports of the week before `MONDAY`, and of May, are due. */
+/** When the reports for May and for the week before `MONDAY` are due. */
 const DUE = MONDAY + 10 * MINUTE;
 
 const marks = (store: Store) =>
@@ -216,7 +216,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     const { signal } = new AbortController();
     const onRemoved = () => undefined;
     await removeExpired({ store, clock, days, holder: "one", signal, onRemoved });
-    // Needed for July, and two days before.
+    // Results from July on are needed; those with ids up to two days older are kept as well.
     expect(await store.retention.completeSince()).toBe(MONDAY + 30 * DAY);
     const late = MONDAY + 29 * DAY;
     await record(store, [{ due: late, total: 5000 }]);
@@ -225,7 +225,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(after.filter(({ start }) => start !== late - DAY)).toEqual(
       before.filter(({ start }) => start !== late - DAY),
     );
-    // Only those of periods that are still open.
+    // Marks remain only for periods that are still open.
     expect((await marks(store)).filter(({ start }) => start <= late)).toEqual([]);
     expect(insights.lines().at(-1)).toMatchObject({ stored: 1, "results removed": 1 });
   });

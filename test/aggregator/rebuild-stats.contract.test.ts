@@ -1,4 +1,4 @@
-// Statistics are repaired from their results, while others are recorded.
+// Repairs statistics from their results, while others are recorded.
 import { dirname } from "node:path";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -42,7 +42,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     await database[Symbol.asyncDispose]();
   });
 
-  /** Orders runs of the call from `T0` on, one each half hour, and reports on them. */
+  /** Orders runs of the call from `T0` on, one each half hour, and returns reports on them. */
   const reportsOf = async (call: string, count: number, first = 0): Promise<RunReport[]> => {
     const runs = Array.from({ length: count }, (_, n) =>
       aRun({
@@ -64,7 +64,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     await store.results.record(await reportsOf(call, count));
     return call;
   };
-  /** A row of the statistics, by the columns of its key. */
+  /** Returns a row of the statistics, found by its key. */
   const row = async (call: string, period: string, time: number, location = "local") => {
     const numbers = await numbersOf(raw, [call, period, location, "COMPLETE"]);
     const of = { call: numbers.get(call)!, kind: numbers.get(period)!, period: time };
@@ -104,7 +104,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     await expectStatisticsOfRows(store, await readLedger(store, [schedule]));
   };
 
-  /** How many queries wait for a lock. The embedded database has no other connection. */
+  /** Counts the queries that wait for a lock. The embedded database has no other connection. */
   const waiting = async (): Promise<number> =>
     (
       await sql`select from pg_stat_activity
@@ -114,7 +114,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
   it("finds nothing where all is well, and changes nothing", async () => {
     const call = await measured(60);
     const { id } = await row(call, "MONTH", Date.UTC(2026, 9, 1));
-    // Other last digits, as another order of results leaves them.
+    // Changes the last digits, as recording results in another order would.
     await raw.kysely
       .updateTable("stats")
       .set((eb) => ({ mean: eb("mean", "*", 1 + 1e-13) }))
@@ -161,7 +161,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
       .selectAll()
       .where((eb) => eb.and(key))
       .executeTakeFirstOrThrow();
-    // Some that no result is behind.
+    // Adds rows that no result supports.
     await raw.kysely
       .insertInto("stats")
       .values([hour(40), hour(5.5)].map((period) => ({ ...columns, period })))

@@ -15,7 +15,10 @@ import type { TestDatabase } from "../support/stores.ts";
 
 const [HOUR, DAY] = [3_600_000, 86_400_000];
 const NOW = Date.parse("2026-11-22T13:00:00Z");
-/** With 90 days: results that started then or later are kept, and ids of two days before. */
+/**
+ * With 90 days of retention, keeps results that started then or later, and those whose ids are at
+ * most two days older.
+ */
 const KEPT = Date.parse("2026-08-24T00:00:00Z");
 const START = { time: 0, afterId: null };
 const DAYS = { details: 14, raw: 90, hours: 400, audit: 400 };
@@ -29,14 +32,14 @@ describe.each(storeKinds)("retention on %s", (kind) => {
   });
   afterEach(() => database[Symbol.asyncDispose]());
 
-  /** As the aggregator records it, with details. */
+  /** Records runs as the aggregator does, with details. */
   const record = async (...runs: readonly PendingRun[]): Promise<RunReport[]> => {
     await store.pendingRuns.insert(runs);
     const reports = runs.map((run) => withDetails(aReport(run, { total: run.due_time % 97 })));
     await store.results.record(reports);
     return reports;
   };
-  /** Every report on insights has been made. */
+  /** Settles the store as if every insights report had been made. */
   const settleInsights = async (until = NOW): Promise<void> => {
     const lease = await store.leases.acquire(INSIGHTS_LEASE, "test", NOW, 1);
     await store.leases.advance(lease!, until);
@@ -94,7 +97,7 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     for (const [at, run] of runs.entries())
       expect((await store.results.content(run.result_id)) !== undefined).toBe(at >= 6);
     expect(await statsAt(target_id, times)).toEqual(before);
-    // Hours of removed results lead nowhere.
+    // Hours whose results were removed lead nowhere.
     const local = { call_id: target_id, location_id: "local" };
     const first = await store.stats.raw(local, ["COMPLETE"], START, "forwards", 2);
     expect(first.map(({ id }) => id)).toEqual(left.slice(0, 2).map((run) => run.result_id));
@@ -152,7 +155,7 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     expect(hourAfter).toMatchObject({ stat: null, adv: null });
     expect(othersAfter.map(({ stat }) => stat)).toEqual(others.map(({ stat }) => stat));
     const p50 = Object.fromEntries(othersAfter.map((each) => [each.kind, each.adv?.p50]));
-    // The year has a month whose percentiles are gone.
+    // The year contains a month whose percentiles are gone.
     expect(p50).toEqual({ DAY: null, WEEK: null, MONTH: null, YEAR: null });
     const kept = (await statsAt(target_id, [young])).slice(0, 4);
     expect(kept).toEqual(youngBefore.slice(0, 4));
@@ -292,7 +295,7 @@ describe.each(storeKinds)("retention on %s", (kind) => {
   });
 });
 
-/** Triggered at `due_time`, which its id says. */
+/** Returns a run triggered at `due_time`, as its id says. */
 const runAt = (change: Partial<PendingRun> & { readonly due_time: number }): PendingRun =>
   aRun({ result_id: scheduledRunId(change.due_time, newId(NOW)), ...change });
 
@@ -305,7 +308,7 @@ const withDetails = (report: RunReport): RunReport => ({
   })),
 });
 
-/** Calls back after each batch, with their number. */
+/** Calls `onBatch` with the number of batches so far, after each batch. */
 function probe(store: Store, onBatch: (batches: number) => unknown): Store {
   let batches = 0;
   const { retention } = store;

@@ -1,4 +1,4 @@
-// Every endpoint for every kind of caller and sharing: the access rules as a table.
+// Tests every endpoint for every kind of caller and sharing: the access rules as a table.
 import { StatementSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { insightId } from "../../src/model/insight.ts";
@@ -22,16 +22,16 @@ type Right =
 interface Row {
   readonly level: AccessLevel;
   readonly right: Right;
-  /** The value of every path parameter. */
+  /** The value for every path parameter. */
   readonly of?: keyof Objects | ((objects: Objects) => string);
   readonly query?: string;
   readonly body?: (objects: Objects) => object;
   readonly done?: number;
-  /** The status without the right; readers get 403. */
+  /** The status for callers without the right; readers get 403. */
   readonly refused?: 400 | 404;
   /** Only readers get 403. */
   readonly writes?: true;
-  /** The object that the answer lists, and who sees it. */
+  /** The object that the answer lists, and who may see it. */
   readonly shows?: readonly [keyof Objects, Right];
   readonly destroys?: true;
 }
@@ -71,7 +71,7 @@ const run = (of: keyof Objects): Row => ({
   ...write(of),
   right: "its runners",
 });
-/** For objects that are never shared: 404 for everyone else. */
+/** For objects that are never shared: everyone but the owner gets 404. */
 const hidden = (row: Row): Row => {
   const { writes: _writes, ...rest } = row;
   return { ...rest, right: "its owner" };
@@ -79,7 +79,7 @@ const hidden = (row: Row): Row => {
 
 let names = 0;
 
-/** The id of the report of a call for the last week that closed. */
+/** Returns the id of a call's report for the last closed week. */
 const lastWeekOf = (call_id: string): string => {
   const thisWeek = periodStart("WEEK", systemClock.now());
   return insightId({ call_id, kind: "WEEK", start: periodStart("WEEK", thisWeek - 1) });
@@ -271,7 +271,7 @@ type Request = Pick<Sent, "path" | "body"> & {
   readonly method: Endpoint["methods"][number];
 };
 
-/** The request of a row, for each method and path of its endpoint. */
+/** Returns the requests of a row, for each method and path of its endpoint. */
 function requestsOf(operationId: string, row: Row, ids: Objects): Request[] {
   const endpoint = api.api.endpoints.find((one) => one.operationId === operationId);
   if (!endpoint) throw new Error(`no endpoint ${operationId}`);
@@ -289,8 +289,8 @@ function requestsOf(operationId: string, row: Row, ids: Objects): Request[] {
   );
 }
 
-// The owner comes at every level and by every method and path. The others' levels differ only where
-// one is too low, and their ways lead to the same handler.
+// The owner is tried at every level, and by every method and path. For others, levels differ only
+// where one is too low, and all paths lead to the same handler.
 const levelsOf = (who: Who): readonly AccessLevel[] =>
   who === "owner" ? ACCESS_LEVELS : ["VIEWER", "OWNER"];
 
@@ -305,7 +305,7 @@ const operations = Object.entries(ROWS).flatMap(([operationId, rows]) =>
 
 it("has a row for every endpoint, and for no other", () => {
   const served = api.api.endpoints.map(({ operationId }) => operationId);
-  // A stream has no end: its rights have tests of their own, beside its events.
+  // A stream has no end, so its rights are tested beside its events.
   expect([...Object.keys(ROWS), "streamEvents"].sort()).toEqual(served.sort());
 });
 
@@ -333,7 +333,7 @@ it.each(operations)(
   },
 );
 
-/** The same people as sessions of the pages: by cookie. */
+/** The session cookies of the same callers. */
 const cookies = new Map<Caller, string>();
 
 async function cookieOf(as: Caller): Promise<string> {
@@ -345,7 +345,7 @@ async function cookieOf(as: Caller): Promise<string> {
   return cookie;
 }
 
-/** Where an answer says up to when it reaches. */
+/** The time up to which an answer reaches. */
 const NOW = /"max_time":"[^"]+"/;
 
 const isReading = ({ operationId }: (typeof operations)[number]): boolean =>
@@ -384,7 +384,7 @@ it.each(operations)(
   },
 );
 
-/** The number of SQL statements that `work` runs. */
+/** Counts the SQL statements that `work` runs. */
 async function countStatements(work: () => Promise<unknown>): Promise<number> {
   const spies = (["all", "run", "get", "iterate"] as const).map((method) =>
     vi.spyOn(StatementSync.prototype, method),
@@ -422,7 +422,7 @@ it.each(operations.filter(({ row }) => row.right !== "everybody"))(
   },
 );
 
-/** As long as real ids. */
+/** Ids as long as real ones. */
 const NO_OBJECTS = Object.fromEntries(
   Object.entries(NOTHING).map(([what]) => [what, newId(0)]),
 ) as unknown as Objects;

@@ -103,8 +103,8 @@ interface Ids {
 }
 
 /**
- * One of everything that ann owns, shared with her organization where it can be, and a colleague
- * away.
+ * Creates a call of ann's with this sharing, a result of it and a deployment; returns their ids and
+ * that of her key.
  */
 async function stock(api: TestApi, access: Record<string, boolean> = {}): Promise<Ids> {
   const ann = await api.caller("ann", "org");
@@ -133,8 +133,8 @@ async function stock(api: TestApi, access: Record<string, boolean> = {}): Promis
 type Reader = "stranger" | "colleague";
 const READS = ["call", "results", "result", "stats", "run", "update"] as const;
 
-// What each reader gets: the call, its results, one result, its statistics, a run of it, a change
-// of it.
+// The statuses that each reader gets for the call, its results, one result, its statistics, a run
+// of it, and a change of it.
 it.each<[string, Record<string, boolean>, Reader, readonly number[]]>([
   ["nothing", {}, "stranger", [404, 404, 404, 404, 404, 404]],
   ["nothing", {}, "colleague", [404, 404, 404, 404, 404, 404]],
@@ -182,7 +182,7 @@ it("lists only what the caller may read", async () => {
   expect(await listed("eve", null)).toEqual([forAll.id]);
 });
 
-// Each has made one of each; keys come first, since the others use them.
+// Each owner creates one of each; keys come first, since the others use them.
 it("keeps apart owners of one name in two organizations and in none", async () => {
   await using api = await startApi();
   const orgs = ["acme", "globex", null];

@@ -1,4 +1,4 @@
-// What one owner may have: requests, objects, their size, keys and manual runs.
+// The limits of one owner: requests, objects, their size, keys and manual runs.
 import { describe, expect, it } from "vitest";
 import type { Limits } from "../../src/api/budgets.ts";
 import { create, createCall, LIMITS, startApi } from "../support/api.ts";

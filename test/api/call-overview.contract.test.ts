@@ -1,5 +1,5 @@
-// The calls at one look, on both databases: the same numbers as the statistics, and the same rights
-// as the lists.
+// The call overviews, on both databases: the same numbers as the statistics, and the same rights as
+// the lists.
 import { describe, expect, it } from "vitest";
 import { createCall, startApi } from "../support/api.ts";
 import type { Caller, List, TestApi } from "../support/api.ts";
@@ -9,7 +9,7 @@ import type { Outcome } from "../support/runs.ts";
 import { storeKinds } from "../support/stores.ts";
 import { deploy, record } from "./call-runs.ts";
 
-/** The last hours are those of this day. */
+/** Late in the day, so that the last 24 hours are those of this day. */
 const NOW = Date.UTC(2026, 10, 20, 23, 30);
 const HOUR = 3_600_000;
 
@@ -40,7 +40,7 @@ const overview = async (
 };
 
 const OUTCOMES: readonly Outcome[] = [
-  { start: NOW - 24 * HOUR, result: "CONNECTION_ERROR" }, // of the day before
+  { start: NOW - 24 * HOUR, result: "CONNECTION_ERROR" }, // an hour of the day before
   { start: NOW - 23 * HOUR, total: 100 },
   { start: NOW - 23 * HOUR + 1, total: 900, location_id: "far" },
   { start: NOW - 5 * HOUR, result: "HTTP_CLIENT_ERROR", total: 30 },

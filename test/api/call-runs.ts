@@ -1,10 +1,10 @@
-// Deployed calls with outcomes, without a scheduler and agents.
+// Records outcomes for deployed calls, without a scheduler and agents.
 import { create } from "../support/api.ts";
 import type { Caller, TestApi } from "../support/api.ts";
 import { aReport, aRun } from "../support/runs.ts";
 import type { Outcome } from "../support/runs.ts";
 
-/** By default at `local`, due now. Returns the result's id. */
+/** Records an outcome, by default at `local` and due now. Returns the result's id. */
 export async function record(
   { store }: TestApi,
   target_id: string,

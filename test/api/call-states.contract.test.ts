@@ -1,4 +1,4 @@
-// How calls are now, over the locations where they are deployed, on both databases.
+// The present state of calls, over the locations where they are deployed, on both databases.
 import { describe, expect, it } from "vitest";
 import type { PendingRun } from "../../src/store/records.ts";
 import { createCall, create, startApi } from "../support/api.ts";
@@ -28,7 +28,7 @@ async function textsOf({ send }: TestApi, as: Caller): Promise<(string | null)[]
   return body.results.map(nowText);
 }
 
-/** `FAILING at far: far HTTP_SERVER_ERROR, local COMPLETE`. */
+/** Formats as `FAILING at far: far HTTP_SERVER_ERROR, local COMPLETE`. */
 function nowText({ now }: Pick<Overview, "now">): string | null {
   if (!now) return null;
   const { state, at, is_deployed, locations } = now;

@@ -1,4 +1,4 @@
-// docs/clients.md: its commands run as they stand, against a server of this test.
+// Runs the commands of docs/clients.md as they are, against a server started by this test.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,13 +10,15 @@ import type { Json } from "../support/api.ts";
 
 const api = sharedApi();
 const page = readFileSync("docs/clients.md", "utf8");
-/** Its commands in order, each block as one. */
+/** The commands of the page in order, one entry per block. */
 const blocks = [...page.matchAll(/```sh\n(.*?)```/gs)].map(([, commands]) => String(commands));
 
 let home: string;
 let output: string[];
 
-/** Runs all blocks in one shell, which ends at the first error; a line for each answer. */
+/**
+ * Runs all blocks in one shell, which stops at the first error, and prints a line for each answer.
+ */
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), "sonde-clients-"));
   mkdirSync(join(home, ".sonde"));
@@ -37,7 +39,7 @@ it("sends the key in each of the three places, to the same answer", () => {
   const [bearer, header] = output;
   expect(bearer).toContain('"results":[{"id":');
   expect(header).toBe(bearer);
-  // Pretty-printing spreads the third over lines.
+  // Pretty-printing spreads the third answer over several lines.
   const end = output.findIndex((line) => line.includes("api_key"));
   expect(JSON.parse(output.slice(2, end).join(""))).toEqual(JSON.parse(String(bearer)));
 });

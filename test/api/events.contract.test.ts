@@ -1,4 +1,4 @@
-// Server-sent events, on both databases: who hears what, and that nothing is lost in between.
+// Server-sent events, on both databases: who receives which, and that nothing is lost in between.
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createCall, create, startApi } from "../support/api.ts";
@@ -10,7 +10,7 @@ import { aReport, aRun, aWorkflowReport } from "../support/runs.ts";
 import type { Outcome } from "../support/runs.ts";
 import { storeKinds } from "../support/stores.ts";
 
-/** With a listener on a port of its own. */
+/** Starts the API on a port of its own, with a listener. */
 async function startListening(options: Parameters<typeof startApi>[0] = {}) {
   const api = await startApi(options);
   await api.api.start();
@@ -153,7 +153,7 @@ describe.each(storeKinds)("events on %s", (storeKind) => {
       return ann.lastId();
     })();
     await record(api, [id]);
-    // On PostgreSQL, until transactions of other tests have ended.
+    // On PostgreSQL, it is kept until transactions of other tests have ended.
     const kept = async () => {
       await api.store.recorded.prune(0);
       return api.store.recorded.find(Number(lastId.split("-")[0]));

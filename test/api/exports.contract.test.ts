@@ -1,4 +1,4 @@
-// What exports hold, on both databases: the same as the lists, and nothing else.
+// The content of exports, on both databases: the same as the lists, and nothing else.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exportedResults } from "../../src/api/exported-results.ts";
 import type { Result } from "../../src/model/result.ts";
@@ -12,7 +12,7 @@ import { aReport, aRun, T0 } from "../support/runs.ts";
 import type { Outcome } from "../support/runs.ts";
 import { storeKinds } from "../support/stores.ts";
 
-/** What the tests look at, of results and of statistics. */
+/** The fields of results and statistics that the tests read. */
 interface Line {
   readonly id: string;
   readonly time: string;
@@ -25,7 +25,7 @@ interface Line {
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
-/** In the order of their times: two days apart, and two at the same time. */
+/** In order of time: some are two days apart, and two are at the same time. */
 const OUTCOMES: readonly (Outcome & { readonly location_id: string })[] = [
   { location_id: "local", start: T0 },
   { location_id: "far", start: T0, result: "HTTP_SERVER_ERROR" },
@@ -41,7 +41,7 @@ const RESPONSE = {
   headers: [{ key: "Server", value: "=1" }],
 };
 
-/** By dotted names, as text. */
+/** Lists the fields by dotted name, as text. */
 function fieldsOf(value: unknown, name = ""): [name: string, text: string][] {
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return Object.entries(value).flatMap(([key, inner]) =>
@@ -70,7 +70,7 @@ describe.each(storeKinds)("exports on %s", (storeKind) => {
     api = await startApi({ storeKind });
     id = (await createCall(api, { meta: { name: "=1+1" } })).id;
     for (const outcome of OUTCOMES) await record(id, outcome);
-    // Without an outcome yet: in no export.
+    // Has no outcome yet, so it is in no export.
     await api.store.pendingRuns.insert([aRun({ target_id: id, due_time: T0 + 3 * HOUR })]);
   });
   afterAll(() => api[Symbol.asyncDispose]());
@@ -210,7 +210,7 @@ describe.each(storeKinds)("exports on %s", (storeKind) => {
     await record(call, { start: T0 + 1 });
     const pages = exportedResults(api.store, call, {}, { limit: 2 });
     const first = ((await pages.next()).value ?? []) as readonly Result[];
-    // Late, with a time that is still to come.
+    // A late result whose new time the export has not reached yet.
     await api.store.results.record([aReport(missed, { start: T0 + 20_000 })]);
     await record(call, { start: T0 + 60_000 });
     const ids = first.map((result) => result.id);

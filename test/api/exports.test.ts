@@ -1,4 +1,4 @@
-// How exports are sent: over real connections, whole or not at all.
+// How exports are sent over real connections: whole or not at all.
 import { once } from "node:events";
 import { get } from "node:http";
 import type { IncomingMessage } from "node:http";
@@ -9,11 +9,11 @@ import { createCall, startApi } from "../support/api.ts";
 import type { Caller, TestApi } from "../support/api.ts";
 import { aReport, aRun, T0 } from "../support/runs.ts";
 
-/** More than connections hold on their way: 250 results of 64 KiB and more. */
+/** More than connections buffer: 250 results of over 64 KiB each. */
 const RESULTS = 250;
 const header = { key: "X-Long", value: "x".repeat(64 * 1024) };
 
-/** A listening API, and a call whose export a caller must read on to get. */
+/** Starts a listening API, with a call whose export reaches only a caller who keeps reading. */
 async function exporting(config: Parameters<typeof startApi>[0] = {}) {
   const api = await startApi(config);
   await api.api.start();
@@ -32,7 +32,7 @@ async function exporting(config: Parameters<typeof startApi>[0] = {}) {
   return { api, path: `/calls/${id}/results/export?format=ndjson` };
 }
 
-/** Sends the request, and waits for the head of the answer. */
+/** Sends the request, and waits for the headers of the answer. */
 async function begin(api: TestApi, path: string, as: Caller = api.ann): Promise<IncomingMessage> {
   const headers = { authorization: `Bearer ${as.key}` };
   const request = get(`${api.api.address()}/api/2${path}`, { headers, agent: false });
@@ -40,7 +40,7 @@ async function begin(api: TestApi, path: string, as: Caller = api.ann): Promise<
   return response;
 }
 
-/** How the answer ends: its lines, or what broke it off. */
+/** Returns how the answer ends: its number of lines, or the error that broke it off. */
 const endOf = (response: IncomingMessage): Promise<number | string> =>
   text(response).then(
     (body) => body.split("\n").length - 1,
@@ -106,7 +106,7 @@ it("ends when a caller takes nothing for long", async () => {
   await using _ = api;
   const responses = [await begin(api, path), await begin(api, path)];
   await expect.poll(() => statusOf(api, path), { interval: 5 }).toBe(200);
-  // One of them has ended; reading goes on with the other if its time is not over.
+  // At least one was broken off; the other may be read on if its time is not over.
   expect(await Promise.all(responses.map(endOf))).toContain("ECONNRESET");
 });
 
@@ -119,7 +119,7 @@ it("lets an owner make two at a time, and gives the place of one who leaves to t
   expect(refused.body["error_msg"]).toMatch(/^2 exports of yours are under way/);
   first.destroy();
   await expect.poll(() => statusOf(api, path), { interval: 5 }).toBe(200);
-  // Read to its end, the other gives its place back too.
+  // Once read to its end, the other export also frees its place.
   expect(await endOf(second)).toBe(RESULTS);
   const [third, fourth] = [await begin(api, path), await begin(api, path)];
   expect([third.statusCode, fourth.statusCode]).toEqual([200, 200]);

@@ -1,5 +1,5 @@
-// The histogram of a call on both databases: a recount of the single results, whose score names the
-// same outliers.
+// The histogram of a call on both databases: it equals a recount of the single results, and the
+// score names the same outliers.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Histogram } from "../../src/model/histogram.ts";
 import { scoreOf } from "../../src/model/score.ts";
@@ -12,7 +12,7 @@ import { storeKinds } from "../support/stores.ts";
 const DAY = 86_400_000;
 const LOCATIONS = ["far", "local"];
 
-/** Exact below 256 ms; some far beyond, and some that failed. */
+/** Exact below 256 ms; some are far beyond that, and some failed. */
 const SAMPLES = Array.from({ length: 160 }, (_, n) => ({
   location_id: LOCATIONS[n % 2] as string,
   day: Math.floor(n / 40),

@@ -1,4 +1,4 @@
-// Invalid bodies at every endpoint, and bodies at and beyond every documented limit.
+// Sends invalid bodies to every endpoint, and bodies at and beyond every documented limit.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { Answer, Sent, TestApi } from "../support/api.ts";
@@ -16,7 +16,7 @@ afterAll(() => api[Symbol.asyncDispose]());
 const nested = (depth: number): string => `{"a":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
 const MIB = 1024 * 1024;
 
-/** Refused at every endpoint, with this status and message. */
+/** Every endpoint refuses these, with this status and message. */
 const REFUSED: readonly (readonly [
   what: string,
   body: string | Buffer,
@@ -154,7 +154,7 @@ const times = <T>(count: number, one: T): T[] => Array<T>(count).fill(one);
 const pair = { key: "k", value: "v" };
 
 /**
- * Each limit: the body with as much as is allowed, the body with one more, and what is said of it.
+ * For each limit: the body of a given size, the largest size allowed, and the message for one more.
  */
 const LIMITS: readonly (readonly [
   what: string,

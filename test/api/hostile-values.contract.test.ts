@@ -1,4 +1,4 @@
-// Odd values in paths and queries, such as NUL, which PostgreSQL rejects.
+// Sends odd values in paths and queries, such as NUL, which PostgreSQL rejects.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
@@ -15,7 +15,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
   });
   afterAll(() => api[Symbol.asyncDispose]());
 
-  /** A value for a parameter of every path and query. */
+  /** Each is sent as a parameter in every path and query. */
   it.each<[string, string]>([
     ["NUL", "%00"],
     ["NUL among letters", "a%00b"],

@@ -11,7 +11,7 @@ const api = sharedApi();
 const NOW = Date.UTC(2026, 9, 8, 12);
 const startAt = (now: number): Promise<TestApi> => startApi({ clock: createManualClock(now) });
 
-/** A call of ann's with reports; returns its id. */
+/** Creates a call of ann's with reports; returns its id. */
 async function reported(
   on: TestApi,
   name: string,

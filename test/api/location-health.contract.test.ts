@@ -1,4 +1,4 @@
-// How the locations are, on both databases.
+// The health of locations, on both databases.
 import { describe, expect, it } from "vitest";
 import { ACCESS_LEVELS } from "../../src/model/access.ts";
 import type { AccessLevel } from "../../src/model/access.ts";

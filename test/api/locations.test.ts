@@ -25,7 +25,7 @@ async function startWithAgent(): Promise<TestApi> {
   return api;
 }
 
-/** What older agents do not say of themselves. */
+/** What older agents do not report. */
 const UNKNOWN = {
   held: 0,
   capacity: null,

@@ -1,4 +1,4 @@
-// What every owned resource has in common.
+// The behaviour that all owned resources share.
 import { describe, expect, it } from "vitest";
 import { create, createAuthSetting, createCall, sharedApi } from "../support/api.ts";
 import type { Created, TestApi } from "../support/api.ts";
@@ -42,14 +42,14 @@ const RESOURCES: readonly [path: string, (api: TestApi) => Promise<Body>][] = [
   ["/reports/", async () => ({ meta: { name: "n" }, groups: [{ name: "g" }] })],
 ];
 
-/** Its read-only fields changed to values of any type. */
+/** Replaces its read-only fields with values of any type. */
 function withOddReadOnly({ meta, ...rest }: Body): Body {
   const readOnly = { owner: 5, created: "long ago", last_update: null, domain: [], auth_type: {} };
   const odd = Object.entries(readOnly).filter(([name]) => Object.hasOwn(meta as object, name));
   return { ...rest, meta: { ...(meta as object), ...withoutWritable(rest, odd) } };
 }
 
-/** The domain of a setting is for its owner to write. */
+/** Keeps the domain of a setting, which its owner may write. */
 const withoutWritable = (
   { settings }: Body,
   odd: readonly (readonly [name: string, value: unknown])[],

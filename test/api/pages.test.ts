@@ -1,4 +1,4 @@
-// How the API serves the web pages: which paths are theirs, with which headers, and in which forms.
+// How the API serves the web pages: which paths belong to them, with which headers and encodings.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => api[Symbol.asyncDispose]());
 
-/** Without a key, as everything here. */
+/** Sends no key, like everything in this file. */
 const get = async (path: string, headers: Record<string, string> = {}) =>
   api.api.app.inject({ url: path, headers });
 

@@ -1,4 +1,4 @@
-// The API behind proxies: whom it takes its clients to be, and what it calls itself.
+// The API behind proxies: which addresses it takes its clients to have, and what it calls itself.
 import { expect, it } from "vitest";
 import { sharedApi, startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
@@ -7,7 +7,7 @@ const WRONG = "W".repeat(32);
 const PROXY = "10.1.2.3";
 const MANY = 700;
 
-/** The address under which a failed sign-in is recorded. */
+/** Returns the address recorded for a failed sign-in. */
 async function signedInFrom(api: TestApi, remoteAddress: string, forwardedFor: string) {
   await signIn(api, WRONG, remoteAddress, forwardedFor);
   const [entry] = await api.store.audit.list({ limit: 1 });

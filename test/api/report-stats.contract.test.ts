@@ -1,5 +1,5 @@
-// The statistics of a report's rows side by side, on both databases: what the statistics of each
-// call say, in the same periods for all rows.
+// The statistics of a report's rows side by side, on both databases: they equal the statistics of
+// each call, in the same periods for all rows.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { create, createCall, startApi } from "../support/api.ts";
 import type { Caller, TestApi } from "../support/api.ts";
@@ -97,7 +97,7 @@ describe.each(storeKinds)("the statistics of a report on %s", (storeKind) => {
     return [status, body["error_msg"]];
   }
 
-  /** Of the same call, period by period; equal but for the order of additions. */
+  /** Reads them for the same call, period by period; equal except for the order of additions. */
   async function single(query: string, times: readonly string[]): Promise<unknown[]> {
     const entries: unknown[] = [];
     for (const time of times) {
@@ -194,10 +194,10 @@ describe.each(storeKinds)("the statistics of a report on %s", (storeKind) => {
     ]);
     expect(others.groups[0]?.totals).toEqual(others.groups[0]?.rows[0]?.stats);
     expect(others.groups[1]?.totals.every(({ stat, adv_stat }) => !stat && !adv_stat)).toBe(true);
-    // The file has the same rows.
+    // The exported file contains the same rows.
     const file = await api.send({ path: `/reports/${id}/export?kind=YEAR`, as: eve });
     expect([file.text.includes(open), file.text.includes(hidden)]).toEqual([true, false]);
-    // Results are another right, and another list.
+    // Results need another right, and are in another list.
     const paths = [open, hidden].flatMap((call) => [
       `/calls/${call}/results/export`,
       `/calls/${call}/stats/export`,

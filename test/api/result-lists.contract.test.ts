@@ -8,7 +8,7 @@ import { storeKinds } from "../support/stores.ts";
 
 const MINUTE = 60_000;
 
-/** In creation order; the last two have no outcome yet. */
+/** In order of creation; the last two have no outcome yet. */
 const RUNS: readonly (Outcome & { readonly name: string; readonly location: string })[] = [
   { name: "passed", location: "local" },
   { name: "server error", location: "far", result: "HTTP_SERVER_ERROR" },
@@ -36,7 +36,7 @@ const FILTERS: readonly (readonly [query: string, names: readonly string[]])[] =
   ["location_id=far", ["server error", "passed far away", "queued far away"]],
   ["location_id=__ALL__", NAMES],
   ["location_id=", NAMES],
-  // A result without a call counts by when it was due.
+  // A result without a call is placed by its due time.
   ["from=2026-10-01T12:02:00Z&to=2026-10-01T12:04:00Z", ["missed"]],
   ["to=2026-10-01T12:01:00Z", ["passed"]],
   ["from=2026-10-01T12:05:00Z", ["client error", "queued", "queued far away"]],
@@ -46,7 +46,7 @@ const FILTERS: readonly (readonly [query: string, names: readonly string[]])[] =
 
 describe.each(storeKinds)("lists of results on %s", (storeKind) => {
   let api: TestApi;
-  /** By the kind of their target. */
+  /** By the kind of target. */
   const lists: Record<string, { path: string; ids: readonly string[] }> = {};
 
   beforeAll(async () => {
@@ -56,7 +56,7 @@ describe.each(storeKinds)("lists of results on %s", (storeKind) => {
       meta: { name: "a workflow" },
       workflow: { call_ids: [call.id] },
     });
-    // Its steps are results of another call.
+    // The workflow's steps are results of another call.
     const step = await createCall(api);
     lists["call"] = { path: `/calls/${call.id}/results/`, ids: await ran("call", call.id) };
     lists["workflow"] = {

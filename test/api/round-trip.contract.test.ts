@@ -20,9 +20,9 @@ import { storeKinds } from "../support/stores.ts";
 interface Subject {
   readonly path: string;
   readonly resource: { readonly createBody: TSchema; readonly schema: TSchema };
-  /** What may be referred to, and what has rules beyond its schema. */
+  /** Generators for values that must exist, and for values with rules beyond the schema. */
   readonly known: (api: TestApi) => Promise<Known>;
-  /** How a value at a path, `[]` for any item, is answered where that is not as given. */
+  /** By path, with `[]` for any item: the answered value, where it differs from the given one. */
   readonly shown?: Readonly<Record<string, (given: string) => unknown>>;
 }
 
@@ -36,7 +36,7 @@ const url = fc.oneof(
     "https://bücher.example/ä?ö=%C3%BC",
   ),
 );
-/** Below no public suffix, which a random name may be. */
+/** Below `.example`, since a random name may itself be a public suffix. */
 const domain = fc
   .domain()
   .map((name) => `${name}.example`)
@@ -144,14 +144,14 @@ interface Node {
 
 const MARKER: Node = { readOnly: true };
 
-/** Nothing is answered of what is passed over, and of null for what has no null. */
+/** Whether answers leave the value out: it is read-only, or null where the schema takes no null. */
 function isLeftOut(parent: Node, child: Node | undefined, value: unknown): boolean {
   if (child?.readOnly) return true;
   if (value !== null) return false;
   return child ? !createValidator(child as TSchema).accepts(null) : parent.namedByUser === true;
 }
 
-/** The body as it is to be answered. */
+/** Returns the body that the answer must contain. */
 function expected(node: Node, body: unknown, shown: Subject["shown"] = {}, path = ""): unknown {
   if (typeof body === "string") return shown[path]?.(body) ?? body;
   if (Array.isArray(body))

@@ -1,4 +1,4 @@
-// The run that a caller orders.
+// The run that a caller orders by hand.
 import { expect, it } from "vitest";
 import { manualRun } from "../../src/api/run-now.ts";
 

@@ -14,7 +14,7 @@ const ssl_key = generateKeyPairSync("ed25519")
   .toString();
 const MARKERS = /m4rk3r-[a-z_]+-0123456789/g;
 
-/** By kind: what is posted where, and which of its fields are secret. */
+/** By kind: where to post which body, and which of its fields are secret. */
 const RESOURCES: Readonly<
   Record<
     string,
@@ -120,7 +120,7 @@ it("shows secrets to their owner, and writes none to files or log", async () => 
   }
 });
 
-/** By kind: what reads as null. */
+/** By kind: the fields that read as null. */
 const HIDDEN: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(Object.entries(RESOURCES).map(([kind, { secrets }]) => [kind, secrets])),
   auth_setting: ["keys", "settings.custom_variables", "settings.ssl_key", "settings.vendor"],
@@ -164,7 +164,7 @@ it.each(["its owner", "a colleague"])("shows no secret to a VIEWER key of %s", a
       ]);
     }
     expect((await api.send({ path: listPath(path), as: viewer })).text).toContain(hidden.text);
-    // The answer that is kept for the editor's request.
+    // The answer kept for the editor's request.
     const again = await api.send({ method: "POST", path, body: sent, as: viewer, headers });
     expect([again.status, again.text.match(MARKERS)]).toEqual([403, null]);
   }

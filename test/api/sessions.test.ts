@@ -1,4 +1,4 @@
-// Sessions of the web pages: signing in, the requests that a session may make, and its end.
+// Sessions of the web pages: signing in, the requests that a session may make, and how it ends.
 import { describe, expect, it } from "vitest";
 import { newSignInCode } from "../../src/api/sessions.ts";
 import { createAuthSetting, createCall, LIMITS, sharedApi, startApi } from "../support/api.ts";
@@ -24,13 +24,13 @@ const signIn = ({ send }: TestApi, credential: string, headers: Sent["headers"] 
 
 const setCookie = ({ headers }: Answer): string => String(headers["set-cookie"]);
 
-/** As a browser sends it back. */
+/** Returns the cookie as a browser would send it back. */
 const cookieOf = (answer: Answer): string => setCookie(answer).split(";")[0] ?? "";
 
 const openedBy = async (api: TestApi, { key }: Caller = api.ann): Promise<string> =>
   cookieOf(await signIn(api, key));
 
-/** A request with the cookie and without a key, as pages of the same origin send it. */
+/** Sends a request with the cookie and without a key, as pages of the same origin do. */
 const ask = ({ send }: TestApi, cookie: string, sent: Partial<Sent> = {}) =>
   send({
     path: "/session/",
@@ -65,7 +65,7 @@ describe("signing in", () => {
     );
     const secure = cookieOf(answer);
     expect((await ask(api, secure, { headers: https })).status).toBe(200);
-    // Another program on this host may set this one, by http.
+    // Another program on this host may set this one over http.
     const planted = secure.replace("__Host-", "");
     expect((await ask(api, planted, { headers: https })).status).toBe(401);
   });

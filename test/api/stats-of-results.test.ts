@@ -1,4 +1,4 @@
-// Every kind, type and location of statistics, against the results that the API lists.
+// Compares every kind, type and location of statistics with the results that the API lists.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import { MADE_CODES, RESULT_CODES } from "../../src/model/result.ts";
@@ -9,7 +9,7 @@ import { createCall, startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { aReport, aRun } from "../support/runs.ts";
 
-/** On both sides of the edges of the calendar. */
+/** Instants on both sides of calendar boundaries. */
 const TIMES = [
   "2026-12-27T23:59:59.999Z", // Sunday, then ISO week 53
   "2026-12-28T00:00:00.000Z",
@@ -20,7 +20,7 @@ const TIMES = [
   "2027-03-01T00:00:00.000Z",
   "2027-04-30T23:59:59.999Z",
   "2027-05-01T00:00:00.000Z",
-  "2027-10-31T01:30:00.000Z", // where clocks are set back
+  "2027-10-31T01:30:00.000Z", // when clocks are set back
   "2027-10-31T02:00:00.000Z",
   "2028-02-28T12:00:00.000Z",
   "2028-02-29T00:00:00.000Z", // the leap day
@@ -40,7 +40,7 @@ describe("statistics of a call", () => {
   beforeAll(async () => {
     api = await startApi();
     ({ id } = await createCall(api));
-    // More of the first codes, none of some in some periods.
+    // The first codes occur more often, and some periods lack some codes.
     const runs = TIMES.flatMap((due_time, at) =>
       Array.from({ length: 7 }, (_, n) => ({
         run: aRun({ due_time, target_id: id, location_id: LOCATIONS[(at + n) % 2]! }),
@@ -97,7 +97,7 @@ describe("statistics of a call", () => {
   );
 });
 
-/** No result has a reserved code: all places are alike. */
+/** No result has a reserved code, so all locations are alike. */
 const locationsFor = (type: string): readonly string[] =>
   type === "ALL" || RESULT_CODES.some((code) => code === type)
     ? ["__ALL__", ...LOCATIONS]
@@ -113,7 +113,7 @@ const ofType = (results: readonly Result[], type: string): Result[] =>
 const latenciesOf = (results: readonly Result[]): number[] =>
   results.flatMap(({ timing }) => timing.total ?? []).toSorted((a, b) => a - b);
 
-/** Null without such results. */
+/** Null if there are no such results. */
 function statOf(time: number, all: readonly Result[], type: string): object | null {
   const results = ofType(all, type);
   if (results.length === 0) return null;
@@ -140,7 +140,7 @@ function statOf(time: number, all: readonly Result[], type: string): object | nu
 function advancedOf(all: readonly Result[], type: string): object | null {
   const [made, missed] = [ofType(all, "ALL"), ofType(all, "MISSED")];
   if (made.length === 0 && missed.length === 0) return null;
-  // Below 256 ms percentiles are exact.
+  // Percentiles are exact below 256 ms.
   const latencies = latenciesOf(ofType(all, type));
   const at = (percentile: number): number | null =>
     latencies[Math.max(1, Math.ceil((percentile * latencies.length) / 100)) - 1] ?? null;
@@ -166,7 +166,7 @@ function advancedOf(all: readonly Result[], type: string): object | null {
 const average = (values: readonly number[]): number | null =>
   values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Equal, but for the last digits of numbers. */
+/** Expects equality, except for the last digits of numbers. */
 const expectAlike = (actual: unknown, expected: unknown, what: string): void =>
   expect(actual, what).toEqual(nearly(expected));
 

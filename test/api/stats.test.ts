@@ -17,7 +17,7 @@ interface Stats {
   readonly stats: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** A call named "a call", with the given results. */
+/** Creates a call named "a call" with the given results; returns its id. */
 async function measured(api: TestApi, outcomes: readonly Outcome[]): Promise<string> {
   const { id } = await createCall(api);
   for (const outcome of outcomes) {

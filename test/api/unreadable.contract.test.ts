@@ -10,7 +10,7 @@ interface Made {
   readonly id: string;
   readonly path: string;
   readonly list: string;
-  /** The path as the OpenAPI document has it, and that of the list. */
+  /** The paths of the object and of its list, as the OpenAPI document has them. */
   readonly documented: readonly [path: string, list: string];
 }
 
@@ -76,7 +76,7 @@ interface OpenApi {
   >;
 }
 
-/** What of the answer to a GET is not as the OpenAPI document has it. */
+/** Returns what in the answer to a GET differs from the OpenAPI document. */
 async function misfits(
   api: TestApi,
   documented: string,

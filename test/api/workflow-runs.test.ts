@@ -65,7 +65,7 @@ async function ticksOf({ bus }: TestApi, location: string): Promise<Tick[]> {
   return ticks;
 }
 
-/** What an agent would say of the run. */
+/** Records what an agent would report for the run. */
 async function report({ store }: TestApi, runId: string, context?: Context): Promise<void> {
   const pending = await store.pendingRuns.get(runId);
   if (!pending) throw new Error(`no pending run ${runId}`);

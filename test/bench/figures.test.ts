@@ -1,4 +1,4 @@
-// The table of a benchmark: medians, spreads, ratios and goals.
+// The table that a benchmark prints: medians, spreads, ratios and goals.
 import { describe, expect, it } from "vitest";
 import { isMet, ratioOf, tableOf } from "../../bench/support/figures.ts";
 import { quantile } from "../../bench/support/statistics.ts";

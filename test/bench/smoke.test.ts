@@ -1,5 +1,5 @@
-// Every benchmark runs, with tiny numbers, and prints its table and its JSON. What it measures is
-// not looked at: speed depends on the machine.
+// Every benchmark runs with tiny numbers, and prints its table and its JSON. The figures themselves
+// are not checked: speed depends on the machine.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -63,7 +63,7 @@ describe("npm run bench", () => {
       kernel: expect.any(String) as string,
       machine: expect.any(String) as string,
     });
-    // The peers that a benchmark cannot do without may be missing.
+    // A server that a benchmark cannot do without may be missing.
     if (skipped.length === 0) expect(figures).not.toEqual([]);
     for (const { what, unit, rounds } of figures) {
       expect(stdout).toContain(`${what.trim()} `);

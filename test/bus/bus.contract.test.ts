@@ -1,4 +1,4 @@
-// The promises of the port (src/bus/bus.ts), kept by every adapter.
+// The promises of the bus port (src/bus/bus.ts), which every adapter must keep.
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { ANSWER_MS } from "../../src/bus/bus.ts";
@@ -17,7 +17,7 @@ import {
 
 const idOf = (ticks: readonly Tick[]): string => ticks[0]?.result_id ?? "";
 
-/** A handler that remembers what it was given. */
+/** Creates a handler that remembers what it was given. */
 function recorder<T>() {
   const taken: T[] = [];
   const handler = async (content: T): Promise<void> => void taken.push(content);
@@ -449,7 +449,7 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ name, start }) => {
       return handler();
     });
     const answer = bus.sendHeartbeat(aHeartbeat(newLocation()));
-    // A timer of this process: a stall delays both.
+    // A timer in this process, so that a stall delays both.
     const overdue = delay(ANSWER_MS + 500, "overdue");
     expect(await Promise.race([answer, overdue])).toBeNull();
     expect(taken).toBe(1);

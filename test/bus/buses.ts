@@ -1,4 +1,4 @@
-// Buses to test, and what travels on them.
+// Buses to test, and messages to send on them.
 import { randomUUID } from "node:crypto";
 import { MessageChannel } from "node:worker_threads";
 import type { Bus } from "../../src/bus/bus.ts";
@@ -20,36 +20,36 @@ import { startNatsServer } from "../support/nats-server.ts";
 import { track } from "../support/no-leftovers.ts";
 import { T0, aReport, aRun } from "../support/runs.ts";
 
-// Longer than a busy machine stalls this process: a message that it holds would be redelivered.
+// Longer than a busy machine stalls this process; otherwise a message in hand would be redelivered.
 export const ACK_WAIT_MS = 5000;
-/** Where a test waits for longer than the ack wait. */
+/** For tests that wait for longer than the ack wait. */
 export const SHORT_ACK_WAIT_MS = 3000;
 export const quiet = createLogger("silent");
 
-/** Of a location under the tests' master key. */
+/** Returns a location's key under the tests' master key. */
 export const keyOf = (locationId: string): Uint8Array =>
   locationKeyOf(new Uint8Array(32).fill(1), locationId);
 
 export const { sealerOf } = createKeyRing((locationId) => [keyOf(locationId)]);
 
-/** The message of somebody who has the location's key. */
+/** Returns a message as sealed by a holder of the location's key. */
 export const sealed = (kind: MessageKind, locationId: string, text: string): Uint8Array =>
   sealerOf(locationId).seal(text, placeOf(kind, locationId));
 
 export const asked = (question: object): string =>
   JSON.stringify({ nonce: "0123456789abcdef", question });
 
-/** A bus whose participants share a process or have a connection each. */
+/** A bus whose participants share a process, or have a connection each. */
 export interface BusFixture extends AsyncDisposable {
   join(options?: Pick<NatsBusOptions, "ackWaitMs">): Promise<Bus>;
-  /** Whether messages are redelivered that show no sign of life. */
+  /** Whether messages are redelivered when their consumer shows no sign of life. */
   readonly hasAckWait: boolean;
   readonly dropped: MessageKind[];
 }
 
 export interface Adapter {
   readonly name: string;
-  /** Whether what it delivers may be something else than it published. */
+  /** Whether a delivered message may differ from the published one. */
   readonly encodes: boolean;
   readonly start: () => Promise<BusFixture>;
 }
@@ -97,7 +97,7 @@ const inProcess: Adapter = {
   },
 };
 
-/** The agent's part goes over a port, as it does to another thread. */
+/** Connects the agent over a message port, as from another thread. */
 const bridged: Adapter = {
   name: "bridged",
   encodes: false,

@@ -1,4 +1,4 @@
-// What time does to the messages of the in-process bus.
+// How messages of the in-process bus expire and batch over time.
 import { expect, it } from "vitest";
 import { DEDUPLICATION_WINDOW_MS, TICK_MAX_AGE_MS } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
@@ -82,7 +82,7 @@ it("reports are handed over soon when few come, and in large batches while many 
   await publish(1);
   await bus.reportsSafe();
   expect(sizes).toEqual([1]);
-  // Fifty reports keep the next ones waiting for the longest time, or until a batch is full.
+  // After fifty reports, the next ones wait for the longest time, or until a batch is full.
   await publish(50);
   await bus.reportsSafe();
   for (const reports of [1, 400, 400, 199]) {

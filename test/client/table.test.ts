@@ -1,4 +1,4 @@
-// What people see of text from elsewhere: harmless, aligned, and cut to their terminal.
+// How text from elsewhere is shown: harmless, aligned, and cut to the terminal's width.
 import { describe, expect, it } from "vitest";
 import { exitCodeOf } from "../../src/client/outcome.ts";
 import { tableOf } from "../../src/client/table.ts";

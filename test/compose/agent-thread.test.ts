@@ -12,7 +12,7 @@ import { createRegistry, renderMetrics } from "../../src/runtime/metrics.ts";
 import { aTick, quiet } from "../bus/buses.ts";
 import { track } from "../support/no-leftovers.ts";
 
-/** A target in a thread of its own, which counts its requests where every thread can see it. */
+/** Starts a target in a thread of its own, which counts its requests in shared memory. */
 async function startThreadTarget() {
   const requests = new Int32Array(new SharedArrayBuffer(4));
   const worker = new Worker(
@@ -77,7 +77,7 @@ async function startAgents(agents: number, authority: string) {
   };
 }
 
-/** A run of a call to the target, due in so many milliseconds. */
+/** Returns a tick for a call to the target, due in `dueMs` milliseconds. */
 function tickTo(authority: string, dueMs: number) {
   const due_time = Date.now() + dueMs;
   const tick = aTick({ due_time, latest_start: due_time + 60_000 });

@@ -49,7 +49,7 @@ it("a hub has the keys of every location in the valid versions, and no configure
   const dataDir = openDataDir(folder.dataDir);
   const open = () => openHubKeys({ config, dataDir, store, log: createLogger("silent") });
   const { keysOf } = await open();
-  // With the next one: agents may have it before the hub knows of a rotation.
+  // Includes the next key: agents may have it before the hub knows of a rotation.
   expect(keysOf("paris")).toEqual(
     [master, old].flatMap((each) => [1, 2].map((version) => locationKeyOf(each, "paris", version))),
   );
@@ -57,7 +57,7 @@ it("a hub has the keys of every location in the valid versions, and no configure
   await store.locations.rotateKey({ id: "tokyo", key_version: 1 }, 1);
   await store.locations.remove("rome", 1);
   const { keysOf: later } = await open();
-  // Until the change, the hub seals with the previous key, and opens both.
+  // Until the change, the hub seals with the previous key and opens with both.
   expect(later("paris").slice(0, 2)).toEqual([
     locationKeyOf(master, "paris"),
     locationKeyOf(master, "paris", 2),

@@ -16,7 +16,7 @@ ${SECRET}
 SU${SECRET}
 ------END USER NKEY SEED------`;
 
-/** The fault lines of a configuration; empty when it loads. */
+/** Returns the fault lines of a configuration; empty if it loads. */
 function faultsOf(env: Environment, overrides: Environment = {}): string[] {
   try {
     loadConfig(env, overrides);

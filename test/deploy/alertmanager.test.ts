@@ -1,4 +1,4 @@
-// deploy/alertmanager/alertmanager.yml: of one cause, it notifies once.
+// deploy/alertmanager/alertmanager.yml notifies once for each cause.
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { startAlertmanager } from "../support/alertmanager.ts";
@@ -27,7 +27,7 @@ const HUB_LOSES_SIGHT = [
   critical("ResultsNotStored"),
 ];
 
-/** What each alert makes superfluous, and what not. */
+/** The alerts that each cause makes superfluous, and those that it does not. */
 const CASES: readonly {
   readonly what: string;
   readonly causes: readonly Labels[];

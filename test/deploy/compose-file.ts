@@ -9,21 +9,21 @@ export interface Service {
   readonly name: string;
   /** Without its version. */
   readonly image: string;
-  /** Undefined where the image's own counts. */
+  /** Undefined if the image's own applies. */
   readonly entrypoint: readonly string[] | undefined;
   readonly command: readonly string[] | undefined;
   readonly user: string | undefined;
   readonly replicas: number;
-  /** Of `env_file` and `environment`. */
+  /** Merges `env_file` and `environment`. */
   readonly environment: Readonly<Record<string, string>>;
   readonly mounts: readonly ServiceMount[];
   readonly dependsOn: Readonly<Record<string, { readonly condition: string }>>;
-  /** The words of its health check; undefined where the image's own counts. */
+  /** The words of its health check; undefined if the image's own applies. */
   readonly health: readonly string[] | undefined;
 }
 
 export interface ServiceMount {
-  /** The name of a volume, a path, or undefined: an empty folder in memory. */
+  /** The name of a volume, a path, or undefined for an empty folder in memory. */
   readonly from: string | undefined;
   readonly at: string;
   readonly writable: boolean;

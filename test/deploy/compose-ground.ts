@@ -1,5 +1,5 @@
-// What the services of deploy/compose.yaml stand on when they run without containers: the files of
-// their images, volumes, and a loopback address of its own for each, under its service's name.
+// The environment in which the services of deploy/compose.yaml run without containers: the files of
+// their images, volumes, and for each service a loopback address under its name.
 import { randomInt } from "node:crypto";
 import {
   chownSync,
@@ -21,7 +21,7 @@ import { layOutImage } from "./image-files.ts";
 import { addProgram } from "./sandbox.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-/** What the services' scripts run, beside Node: the base image has it. */
+/** Programs that the services' scripts run beside Node; the base image has them. */
 const TOOLS = ["sh", "cat", "chown", "grep", "head", "base64", "mv", "sed", "tr"];
 const REPLICAS_FROM = 100;
 
@@ -30,13 +30,13 @@ export const image = stages.at(-1) as Stage;
 const user = lastOf(image, "USER").rest;
 
 export interface Ground extends Disposable {
-  /** The host folder of a volume. */
+  /** Returns the host folder of a volume. */
   volume(name: string): string;
   addressOf(service: string, replica?: number): string;
   sandboxOf(service: Service, replica?: number): Sandbox;
 }
 
-/** `settings`: of every process, beside those of its service. */
+/** `settings` go to every process, beside those of its service. */
 export function createGround(
   services: readonly Service[],
   settings: Readonly<Record<string, string>>,
@@ -47,7 +47,7 @@ export function createGround(
   const addressOf = (name: string, replica = 0): string =>
     `${net}.${names.indexOf(name) + 1 + replica * REPLICAS_FROM}`;
   const volume = (name: string): string => join(folder, "volumes", name);
-  // Without it, a dozen processes compile the same modules at once.
+  // Shared, so that a dozen processes do not compile the same modules at once.
   const compiledCode = join(folder, "compiled");
   mkdirSync(compiledCode);
   giveToUser(compiledCode);
@@ -67,7 +67,7 @@ export function createGround(
     const path = volume(from);
     if (existsSync(path)) return path;
     mkdirSync(path, { recursive: true });
-    // A new volume takes over the owner of the image's folder.
+    // A new volume takes the owner of the image's folder.
     const covered = join(root, at);
     if (existsSync(covered)) chownSync(path, statSync(covered).uid, statSync(covered).gid);
     return path;

@@ -1,5 +1,5 @@
-// Starts the services of deploy/compose.yaml without containers: the same programs, users, commands,
-// settings, volumes and order.
+// Starts the services of deploy/compose.yaml without containers, with the same programs, users,
+// commands, settings, volumes and order.
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ import { runInSandbox } from "./sandbox.ts";
 import type { Sandbox, Sandboxed } from "./sandbox.ts";
 
 const HEALTHY_WITHIN_MS = 120_000;
-/** A health check starts a process. */
+/** Each health check starts a process. */
 const ASK_EVERY_MS = 2000;
 const LOOPBACK = "127.0.0.1";
 
@@ -35,14 +35,14 @@ interface Run {
 
 type Start = (run: Run, service: Service) => Promise<void>;
 
-/** By image. The others are not programs of these tests. */
+/** By image; these tests do not start any other images. */
 const STARTS: Readonly<Record<string, Start>> = {
   sonde: startSonde,
   nats: startNats,
   postgres: startDatabase,
 };
 
-/** `settings`: of every process of Sonde, beside those of its service. */
+/** `settings` go to every process of Sonde, beside those of its service. */
 export function composeWithoutContainers(
   services: readonly Service[],
   settings: Readonly<Record<string, string>>,
@@ -114,7 +114,7 @@ async function startDatabase(run: Run, service: Service): Promise<void> {
     configure(data) {
       copyFileSync("deploy/postgres/sonde.conf", join(data, "sonde.conf"));
       writeFileSync(join(data, "postgresql.conf"), "include 'sonde.conf'\n");
-      // As in the image; `startPostgres` itself connects as postgres.
+      // The image's rules; `startPostgres` itself connects as postgres.
       const rules = ["host all postgres all trust", "host all all all scram-sha-256", ""];
       writeFileSync(join(data, "pg_hba.conf"), rules.join("\n"));
     },

@@ -1,4 +1,4 @@
-// deploy/compose.yaml by its schema, and what each of its containers may do.
+// Checks deploy/compose.yaml by its schema, and what each of its containers may do.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";

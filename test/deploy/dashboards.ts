@@ -1,4 +1,4 @@
-// The dashboards for Grafana, as their files say them, and their queries as Prometheus gets them.
+// The Grafana dashboards as their files define them, and their queries as Prometheus gets them.
 import { execFile } from "node:child_process";
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -23,14 +23,14 @@ export const dashboards = FILES.map((file) => ({
   dashboard: JSON.parse(readFileSync(file, "utf8")) as Dashboard,
 }));
 
-/** Every query with the panel that it is in. */
+/** Every query, with its panel. */
 export const queries = dashboards.flatMap(({ dashboard }) =>
   dashboard.panels.flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }) => ({ panel: `${dashboard.title}: ${title}`, expr })),
   ),
 );
 
-/** The query with the values that Grafana gives its variables. */
+/** Returns the query with the values that Grafana gives its variables. */
 export const filledIn = (
   expr: string,
   { call, range }: { readonly call: string; readonly range: string },
@@ -49,7 +49,10 @@ const JSON_TYPES = `import type { Dashboard } from "@grafana/schema";
 type Json<T> = T extends string ? \`\${T}\` : T extends object ? { [K in keyof T]: Json<T[K]> } : T;
 `;
 
-/** What the compiler says of these dashboards by the types of Grafana; empty when all is right. */
+/**
+ * Returns what the compiler reports when it checks these dashboards by Grafana's types; empty if
+ * all is right.
+ */
 export async function typeFaults(texts: readonly string[]): Promise<string> {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, "check-"));

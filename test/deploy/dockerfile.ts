@@ -3,19 +3,19 @@
 export interface Instruction {
   /** In upper case. */
   readonly name: string;
-  /** Such as `from` of `COPY --from=build`. */
+  /** For example, `from` of `COPY --from=build`. */
   readonly flags: Readonly<Record<string, string>>;
-  /** What follows the flags. */
+  /** The text after the flags. */
   readonly rest: string;
 }
 
 export interface Stage {
-  /** What `COPY --from` calls it. */
+  /** The name by which `COPY --from` refers to it. */
   readonly name: string | undefined;
   readonly instructions: readonly Instruction[];
 }
 
-/** Knows comments, continued lines and flags; no heredocs, and no variables but in FROM. */
+/** Understands comments, continued lines and flags, but no heredocs, and variables only in FROM. */
 export function readDockerfile(text: string): readonly Stage[] {
   const stages: { name: string | undefined; instructions: Instruction[] }[] = [];
   for (const instruction of instructionsIn(text)) {
@@ -39,24 +39,24 @@ function instructionsIn(text: string): Instruction[] {
     });
 }
 
-/** The default of an ARG before the first FROM. */
+/** Returns the default of an ARG before the first FROM. */
 export function argumentDefault(text: string, name: string): string | undefined {
   const before = text.slice(0, text.search(/^FROM /m));
   return new RegExp(`^ARG ${name}=(.*)$`, "m").exec(before)?.[1];
 }
 
-/** The last instruction of that name, which is the one that counts. */
+/** Returns the last instruction of that name, which is the one that counts. */
 export function lastOf({ instructions }: Stage, name: string): Instruction {
   const found = instructions.findLast((instruction) => instruction.name === name);
   if (!found) throw new Error(`the Dockerfile's last stage has no ${name}`);
   return found;
 }
 
-/** The words of an instruction in exec form: `CMD ["a", "b"]`. */
+/** Returns the words of an instruction in exec form: `CMD ["a", "b"]`. */
 export const execForm = ({ rest }: Instruction): readonly string[] =>
   JSON.parse(rest.slice(rest.indexOf("["))) as string[];
 
-/** What ENV sets: `A=1 B=2`, without quotes. */
+/** Returns what ENV sets: `A=1 B=2`, without quotes. */
 export const environmentOf = ({ instructions }: Stage): Record<string, string> =>
   Object.fromEntries(
     instructions

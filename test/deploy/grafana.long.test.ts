@@ -1,11 +1,13 @@
-// Every query of the dashboards, asked of a Prometheus that scrapes the running service.
+// Sends every query of the dashboards to a Prometheus that scrapes the running service.
 import { expect, it, vi } from "vitest";
 import { RULE_FILES, startPrometheus } from "../support/prometheus.ts";
 import type { Prometheus } from "../support/prometheus.ts";
 import { startService } from "../support/service.ts";
 import { filledIn, queries } from "./dashboards.ts";
 
-/** Of events that did not happen, and of hours that have not passed: they need not have samples. */
+/**
+ * Metrics of events that did not happen, or of hours that have not passed: they may lack samples.
+ */
 const ABSENT = [
   "ALERTS",
   "probe_ssl_earliest_cert_expiry",
@@ -16,7 +18,7 @@ const ABSENT = [
 
 const NAME = /\b(?:sonde|probe|process|nodejs)[_:][a-z0-9_:]+/g;
 
-/** A query of events only: an empty answer is good news. */
+/** Matches queries for events only, where an empty answer is good news. */
 const isOfEvents = (expr: string): boolean => expr.endsWith("> 0");
 
 const isAbsent = (expr: string): boolean => ABSENT.some((name) => expr.includes(name));
@@ -44,7 +46,7 @@ it("every query finds data of a running service", async () => {
   const wanted = queries.filter(({ expr }) => !isOfEvents(expr) && !isAbsent(expr));
   await vi.waitFor(
     async () => {
-      // So that the API has something to count from one scrape to the next.
+      // Gives the API something to count between two scrapes.
       expect((await fetch(`${await processes.hub.api()}/api/2/calls/`)).status).toBe(401);
       const answers = await Promise.all(
         wanted.map(async ({ panel, expr }) => ({
@@ -81,7 +83,7 @@ async function callIn(prometheus: Prometheus): Promise<string> {
   );
 }
 
-/** The names of their samples, also of metrics that have none yet. */
+/** Returns the names of all samples, including those of metrics that have none yet. */
 async function metricsOf(urls: readonly string[]): Promise<Set<string>> {
   const pages = await Promise.all(urls.map(async (url) => (await fetch(`${url}/metrics`)).text()));
   return new Set(

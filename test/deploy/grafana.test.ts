@@ -1,4 +1,4 @@
-// The dashboards for Grafana, without a Grafana: their types and how they are provisioned.
+// The Grafana dashboards, without a Grafana: their types and how they are provisioned.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";

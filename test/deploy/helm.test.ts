@@ -1,5 +1,5 @@
-// The chart, rendered by a real Helm with the values of its examples: what Kubernetes gets is valid,
-// and is what Sonde understands.
+// The chart, rendered by a real Helm with its example values: the result is valid for Kubernetes,
+// and Sonde understands it.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -37,7 +37,7 @@ const all = EXAMPLES.flatMap((example) =>
   workloadsOf(rendered[example]).map((workload) => ({ example, workload })),
 );
 const settings: readonly Setting<unknown>[] = Object.values(SETTINGS);
-/** Those that may come from a file. */
+/** The settings that may come from a file. */
 const fileNames = settings.flatMap(({ env, secret, hasFile }) => (secret || hasFile ? [env] : []));
 const secretNames = settings.flatMap(({ env, secret }) => (secret ? [env] : []));
 
@@ -45,12 +45,12 @@ interface Section {
   readonly properties: { readonly secrets: { readonly properties: object } };
 }
 
-/** What is read of values.schema.json. */
+/** The part of values.schema.json that is read here. */
 interface Schema {
   readonly properties: { readonly hub: Section; readonly agents: Section };
 }
 
-/** A value that each setting from a file accepts. */
+/** For each setting from a file, a value that it accepts. */
 const SAMPLES: Readonly<Record<string, string>> = {
   SONDE_BOOTSTRAP_KEY: "x".repeat(32),
   SONDE_DATABASE_URL: "postgres://sonde@db/sonde",
@@ -64,7 +64,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
   SONDE_NATS_CREDENTIALS: "BEGIN NATS USER JWT BEGIN USER NKEY SEED",
 };
 
-/** The container's configuration, its secrets read from files as Kubernetes mounts them. */
+/** Loads the container's configuration, with its secrets in files as Kubernetes mounts them. */
 function configOf({ env, args }: Container): Config {
   const folder = mkdtempSync(join(tmpdir(), "sonde-chart-"));
   try {
@@ -100,8 +100,8 @@ describe("the chart", () => {
   it.each(EXAMPLES)("passes the strict linter with the values of '%s'", async (example) => {
     const { failed, stdout, stderr } = await helm("lint", "--strict", CHART, ...valuesOf(example));
     expect(failed, stdout + stderr).toBe(false);
-    // It only reports what the chart itself refuses.
-    // The rules are those of deploy/prometheus/, and Helm says so.
+    // Lint reports only what the chart itself refuses, and that its rules are links to
+    // deploy/prometheus/.
     const said = stderr.split("\n").filter((line) => !line.includes("found symbolic link"));
     expect(said).toEqual([""]);
   });
@@ -246,7 +246,7 @@ describe("a pod of the chart", () => {
       const plain = container.env
         .map(({ name }) => name)
         .filter((name) => secretNames.includes(name));
-      // Without credentials: the chart refuses others.
+      // Only URLs without credentials: the chart refuses others.
       expect(plain.filter((name) => name !== "SONDE_NATS_URL")).toEqual([]);
     }
   });
@@ -325,7 +325,7 @@ describe("what surrounds the pods", () => {
   const manifests = rendered.full;
   const workloads = workloadsOf(manifests);
 
-  /** What each of a kind finds by its selector, by name. */
+  /** Returns, by name, what each object of a kind finds with its selector. */
   const foundBy = (kind: string, selectorOf: (manifest: Manifest) => object | undefined) =>
     Object.fromEntries(
       ofKind(manifests, kind).map((manifest) => [

@@ -1,11 +1,11 @@
-// Lays out the files of the image as deploy/Dockerfile says, without building it: what each stage
-// copies and makes, above an empty base image.
+// Lays out the image's files as deploy/Dockerfile says, without building it: what each stage copies
+// and makes, on top of an empty base image.
 import { execFileSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import { basename, dirname, join, matchesGlob, resolve } from "node:path";
 import type { Instruction, Stage } from "./dockerfile.ts";
 
-/** Writes the files of the last stage into the folder `root`. `work` is for those of the others. */
+/** Writes the files of the last stage to the folder `root`, and those of the others to `work`. */
 export function layOutImage(stages: readonly Stage[], root: string, work: string): void {
   const roots = new Map<string | undefined, string>();
   for (const [index, stage] of stages.entries()) {
@@ -46,7 +46,7 @@ function copy(
   const into = join(place.root, resolve(place.cwd, target));
   for (const source of words) {
     const from = flags["from"];
-    // The content of a folder goes into the target; a file does if the target ends in a slash.
+    // A folder's content goes into the target; so does a file if the target ends in a slash.
     const to = (path: string): string =>
       statSync(path).isFile() && target.endsWith("/") ? join(into, basename(path)) : into;
     if (from === undefined) {
@@ -56,13 +56,15 @@ function copy(
     const stage = place.roots.get(from);
     if (stage === undefined) throw new Error(`COPY --from=${from}: no stage before has this name`);
     const path = join(stage, source);
-    // Links: both stages are here for a moment only.
+    // Hard links suffice: both stages exist only for a moment.
     mkdirSync(dirname(to(path)), { recursive: true });
     execFileSync("cp", ["-rlT", path, to(path)]);
   }
 }
 
-/** Copies what .dockerignore lets pass, with the modes of a clone under the strictest umask. */
+/**
+ * Copies what .dockerignore lets through, with the modes of a clone made under the strictest umask.
+ */
 function copyFromContext(source: string, to: string): void {
   const isFile = statSync(source).isFile();
   const files = isFile ? [""] : globSync("**/*", { cwd: source }).filter((path) => isFileIn(path));
@@ -84,7 +86,7 @@ const ignoreRules = readFileSync(".dockerignore", "utf8")
   .filter((line) => line !== "" && !line.startsWith("#"))
   .map((line) => ({ lets: line.startsWith("!"), pattern: line.replace(/^!/, "") }));
 
-/** The last rule that names the path or a folder above it decides. */
+/** Applies the last rule that names the path or a folder above it. */
 function isInContext(path: string): boolean {
   const above = path.split("/").map((_, index, parts) => parts.slice(0, index + 1).join("/"));
   const deciding = ignoreRules.findLast(({ pattern }) =>
@@ -95,7 +97,7 @@ function isInContext(path: string): boolean {
 
 type Effect = (root: string, cwd: string, words: readonly string[]) => void;
 
-/** What the commands of RUN do to the files; those of the base image do not count. */
+/** What RUN commands do to the files; changes to the base image do not count. */
 const COMMANDS: readonly (readonly [command: RegExp, effect: Effect])[] = [
   [/^npm ci --omit=dev /, (_, cwd) => installProductionPackages(join(cwd, "node_modules"))],
   [
@@ -127,14 +129,14 @@ interface Lock {
   readonly packages: Readonly<Record<string, { readonly dev?: true; readonly devOptional?: true }>>;
 }
 
-/** Copies the packages that `npm ci --omit=dev` would install, by package-lock.json. */
+/** Copies the packages that `npm ci --omit=dev` would install, according to package-lock.json. */
 function installProductionPackages(to: string): void {
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as Lock;
   const folder = "node_modules/";
   const needed = Object.entries(packages)
     .filter(([path, { dev, devOptional }]) => path.startsWith(folder) && !dev && !devOptional)
     .map(([path]) => path.slice(folder.length))
-    // Those inside another come with it.
+    // Nested packages come with the outer one.
     .filter((path) => !path.includes(folder));
   mkdirSync(to);
   execFileSync("cp", ["-r", "--parents", ...needed, to], { cwd: folder });

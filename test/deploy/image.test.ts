@@ -1,4 +1,4 @@
-// The image of deploy/Dockerfile, without building it: the files that it copies, in an empty root.
+// The image of deploy/Dockerfile, without building it: its copied files, in an empty root.
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,7 +59,7 @@ describe("the image's files in an empty root", () => {
     ]);
     expect(readdirSync(join(root, "app/web"))).toEqual(["dist"]);
     const packages = readdirSync(join(root, "app/node_modules"));
-    // A package that the program needs, too, is none of development alone.
+    // A package that the program also needs is not for development alone.
     for (const name of Object.keys(manifest.devDependencies).filter(isDevelopmentAlone))
       expect(packages).not.toContain(name);
   });
@@ -105,7 +105,7 @@ describe("the image's files in an empty root", () => {
   });
 });
 
-/** Fails unless a browser would get a page there, and the script that it starts with. */
+/** Fails unless a browser would get a page there, and the script that it loads. */
 async function expectPages(url: string): Promise<void> {
   const page = await fetch(url, { headers: { accept: "text/html" } });
   const html = await page.text();
@@ -114,7 +114,7 @@ async function expectPages(url: string): Promise<void> {
   expect((await fetch(new URL(script, url))).status).toBe(200);
 }
 
-/** The demo's calls that have a result. */
+/** Returns the ids of COMPLETE results of the demo's steady calls. */
 async function passedCalls(client: ReturnType<typeof httpClient>): Promise<readonly string[]> {
   const { results } = await client.send<{
     readonly results: readonly { readonly id: string; readonly meta: { readonly name: string } }[];

@@ -1,5 +1,5 @@
-// Checks manifests against the types of Kubernetes: the compiler finds fields that do not exist,
-// required ones that are missing, and values of a wrong type.
+// Checks manifests against the types of Kubernetes: the compiler finds unknown fields, missing
+// required ones, and values of a wrong type.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ const OPTIONS = [
   "",
 ];
 
-/** By `apiVersion`. */
+/** Modules by `apiVersion`. */
 const MODULES: Readonly<Record<string, string>> = {
   v1: "core/v1",
   "apps/v1": "apps/v1",
@@ -33,7 +33,7 @@ interface Typed {
   readonly kind: string;
 }
 
-/** What the compiler says; empty when all is right. Throws for an unknown `apiVersion`. */
+/** Returns what the compiler reports; empty if all is right. Throws on an unknown `apiVersion`. */
 export async function typeFaults(manifests: readonly Typed[]): Promise<string> {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, "check-"));

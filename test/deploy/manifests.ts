@@ -1,10 +1,10 @@
-// What Helm makes of the chart, as the objects that Kubernetes would get.
+// The objects that Kubernetes would get, as Helm renders the chart.
 import { parseYaml } from "@redocly/openapi-core";
 import { helm } from "../support/helm.ts";
 
 export const CHART = "deploy/helm/sonde";
 
-/** The examples that come with the chart. */
+/** The chart's own examples. */
 export const EXAMPLES = ["hub", "region", "full"] as const;
 export type Example = (typeof EXAMPLES)[number];
 
@@ -103,7 +103,7 @@ export interface Workload {
   readonly container: Container;
 }
 
-/** Throws what Helm says if it refuses the values. */
+/** Throws Helm's message if it refuses the values. */
 export async function render(...values: readonly string[]): Promise<Manifest[]> {
   const { failed, stdout, stderr } = await helm("template", "sonde", CHART, ...values);
   if (failed) throw new Error(stderr);
@@ -126,7 +126,7 @@ export const workloadsOf = (manifests: readonly Manifest[]): Workload[] =>
 export const ofKind = (manifests: readonly Manifest[], kind: string): Manifest[] =>
   manifests.filter((manifest) => manifest.kind === kind);
 
-/** The workloads that a selector finds. */
+/** Returns the workloads that a selector matches. */
 export const selected = (workloads: readonly Workload[], selector: Selector): Workload[] =>
   workloads.filter(
     ({ labels }) =>

@@ -1,4 +1,4 @@
-// The example configuration of PostgreSQL, on a real server.
+// The example configuration of PostgreSQL, applied to a real server.
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";

@@ -1,4 +1,4 @@
-// The configuration of Prometheus and its alert rules, by Prometheus' own tools.
+// Checks the Prometheus configuration and its alert rules with Prometheus' own tools.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
@@ -9,7 +9,7 @@ import { alertNames, alertRules, RULES, ruleTests, RULE_TESTS } from "../support
 
 const runProgram = promisify(execFile);
 
-/** Rejects with what it printed. */
+/** Rejects with the tool's output. */
 async function promtool(...args: readonly string[]): Promise<string> {
   const program = findProgram("promtool");
   if (program === undefined)
@@ -36,7 +36,7 @@ describe.concurrent("Prometheus accepts", () => {
 
   it.each(RULE_TESTS)(
     "the tests of rules: %s",
-    // promtool plays days of samples, which takes a busy machine its time.
+    // promtool plays days of samples, which takes long on a busy machine.
     { timeout: 300_000 },
     async (file) => {
       await promtool("test", "rules", file);

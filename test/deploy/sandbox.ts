@@ -1,5 +1,5 @@
-// Runs a program as a container would: in an empty root that it cannot write, as another user
-// without capabilities, with processes of its own. It shares this machine's network.
+// Runs a program as a container would: in an empty read-only root, as another user without
+// capabilities, in its own process namespace. It shares this machine's network.
 import { spawn, spawnSync } from "node:child_process";
 import type { ChildProcessByStdio } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
@@ -9,8 +9,8 @@ import { findProgram } from "../support/programs.ts";
 
 const TOOLS = ["unshare", "setpriv", "mount", "chroot", "sh"];
 
-// $1 is the root, $2 the user and group, the rest the command. Each line of $MOUNTS is a folder, where
-// it appears in the root, and ro or rw. The mounts end with their namespace.
+// $1 is the root, $2 the user and group, the rest the command. Each line of $MOUNTS is a folder,
+// its path in the root, and ro or rw. The mounts disappear with their namespace.
 const ENTER = `
 set -e
 root=$1 user=$2
@@ -49,11 +49,11 @@ export interface Mount {
 
 export interface Sandboxed {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
-  /** Of the program, outside; undefined until it runs. */
+  /** The program's process id outside the sandbox; undefined until it runs. */
   readonly pid: () => number | undefined;
 }
 
-/** Throws, with what is missing, where this machine cannot make a sandbox. */
+/** Throws, naming what is missing, if this machine cannot make a sandbox. */
 export function requireSandbox(): void {
   if (process.getuid?.() !== 0)
     throw new Error(
@@ -66,14 +66,14 @@ export function requireSandbox(): void {
     );
 }
 
-/** The program sees nothing of this machine's files but `root`. */
+/** Runs the program so that it sees none of this machine's files except `root`. */
 export function runInSandbox(
   { root, user, mounts, env }: Sandbox,
   command: readonly string[],
 ): Sandboxed {
   const child = spawn(
     "unshare",
-    // Its processes end with it, whatever happens to it.
+    // Kills the sandbox's processes when unshare ends, however it ends.
     ["--mount", "--pid", "--fork", "--kill-child", "sh", "-c", ENTER, "sh", root, user].concat(
       command,
     ),
@@ -94,7 +94,7 @@ const line = ({ folder, at, writable }: Mount): string =>
 
 /** Copies a program of this machine into a root, with the libraries that it loads. */
 export function addProgram(root: string, program: string, path: string): void {
-  // It fails for a program that loads none.
+  // ldd fails for a program that loads none.
   const { stdout } = spawnSync("ldd", [program], { encoding: "utf8" });
   const libraries = stdout.matchAll(/\/\S+(?= \()/g);
   for (const [library] of libraries) addFile(root, library, library);

@@ -1,4 +1,4 @@
-// The units of deploy/systemd: what systemd says about them, and whether they fit the program.
+// The units of deploy/systemd: what systemd reports about them, and whether they fit the program.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { V8_OPTIONS } from "../support/process.ts";
 import { findProgram } from "../support/programs.ts";
 
 const UNITS = "deploy/systemd";
-/** systemd's exposure level, times ten: 20 is the end of what it calls OK. */
+/** systemd's exposure level, times ten: 20 is the upper end of what it calls OK. */
 const MAX_EXPOSURE = 20;
 
 const folder = mkdtempSync(join(tmpdir(), "sonde-units-"));
@@ -36,7 +36,7 @@ describe.each(services)("%s", (name) => {
     expect([verified.status, verified.stderr]).toEqual([0, ""]);
     const security = run("security", "--offline=true", `--threshold=${MAX_EXPOSURE}`);
     expect(security.status, security.stdout).toBe(0);
-    // V8 could not compile.
+    // V8 could not compile code.
     expect(values("MemoryDenyWriteExecute")).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-// What the hub answers an agent that asks for the credentials of a call of its run.
+// The hub's answers to an agent that asks for the credentials of a call in its run.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import type { Bus } from "../../src/bus/bus.ts";
@@ -36,7 +36,7 @@ const tokenWith = (access_token: string): NewDocument => ({
   },
 });
 
-/** A call that uses the token. */
+/** Returns a call that uses the token. */
 function authorizedCall(): NewDocument {
   const call = aCall();
   const document = call.document as { readonly request: object };
@@ -48,7 +48,7 @@ describe.each(storeKinds)("a request for a call's credentials, over %s,", (kind)
   const stack = new AsyncDisposableStack();
   let store: Store;
   let bus: Bus;
-  /** A published run of two calls, which are the same. */
+  /** A published run with two identical calls. */
   let run: PendingRun;
   beforeAll(async () => {
     store = await stack.use(await createTestDatabase(kind)).open(createManualClock(T0));

@@ -47,7 +47,7 @@ const newCall = (
     request: { method: "GET", url, parameters: [], headers: [], body: null, auth_id, token_id },
   });
 
-/** The call of the tick of each. */
+/** Returns the calls in the ticks of runs of these calls. */
 async function tickCalls(store: Store, ...calls: readonly NewDocument[]): Promise<TickCall[]> {
   for (const call of calls) await store.documents.insert(call);
   await insertKey(store, Date.now(), { org: "acme" });

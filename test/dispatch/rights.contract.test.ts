@@ -1,4 +1,4 @@
-// What ends a run between its order and its dispatch: sharing taken back, keys revoked.
+// What ends a run between its order and its dispatch: withdrawn sharing, and revoked keys.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import type { Bus } from "../../src/bus/bus.ts";

@@ -17,7 +17,7 @@ import { aCall, aRun, aWorkflow, insertKey, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
-/** Takes no tick that calls large.test. */
+/** Rejects ticks that call large.test. */
 function boundedBus(published: string[]): Bus & AsyncDisposable {
   const log = createLogger("silent");
   const bus = createInProcessBus({ clock: systemClock, log });

@@ -1,5 +1,5 @@
-// A live system, and a shell beside it in which the blocks of the runbooks run: every role in a
-// process of its own on PostgreSQL and NATS, watched by Prometheus.
+// Starts a live system, and a shell beside it that runs the blocks of the runbooks. Each role has a
+// process of its own, on PostgreSQL and NATS, watched by Prometheus.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -21,22 +21,22 @@ export interface Ended {
 }
 
 export interface LiveShell extends AsyncDisposable {
-  /** The /metrics of all processes together. */
+  /** Returns the /metrics of all processes together. */
   metrics(): Promise<string>;
-  /** Runs shell text, with `$OPS` and `$SERVICE` of this process. */
+  /** Runs shell text, with `$OPS` and `$SERVICE` set for this process. */
   run(text: string, service: ServiceName): Promise<Ended>;
 }
 
 const LOCATION = "local";
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
-/** Instead of what the README defines for systemd, Compose and Kubernetes. */
+/** Replaces what the README defines for systemd, Compose and Kubernetes. */
 const DEFINITIONS = `
 sonde() { "$NODE" $V8_OPTIONS "$MAIN" "$@"; }
 logs() { cat "$LOGS/$1.log" | pick "$2"; }
 `;
 
-/** `setup`: the definitions of the README that all share. */
+/** `setup`: the README's definitions that are the same everywhere. */
 export async function startLiveShell(setup: string): Promise<LiveShell> {
   await using stack = new AsyncDisposableStack();
   const { service, hub, processes, ops } = await startProcesses(stack);
@@ -109,7 +109,7 @@ const watch = (ops: Readonly<Record<ServiceName, string>>): Promise<Prometheus> 
     })),
   });
 
-/** Of the owner of the calls. */
+/** Issues a key of the calls' owner. */
 async function issueKey(env: Readonly<Record<string, string>>): Promise<string> {
   const { stdout, stderr } = await runSonde(
     ["keys", "create", "--level", "OWNER", "--owner", "ann"],

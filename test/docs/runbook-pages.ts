@@ -1,13 +1,16 @@
-// The pages of docs/runbooks/, taken apart: sections, blocks of commands, and what they name.
+// Parses the pages of docs/runbooks/: sections, blocks of commands, and the names they mention.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export const FOLDER = "docs/runbooks";
 
 export interface Block {
-  /** The heading of level 2 that it is below. */
+  /** The level 2 heading above it. */
   readonly section: string;
-  /** What follows the language: `systemd`, `exits 0 to 2`; empty: runs anywhere, and exits with 0. */
+  /**
+   * The text after the language: `systemd`, `exits 0 to 2`; if empty, it runs anywhere and exits
+   * with 0.
+   */
   readonly mark: string;
   readonly text: string;
 }
@@ -17,7 +20,7 @@ export interface Page {
   readonly name: string;
   readonly text: string;
   readonly sections: readonly string[];
-  /** Of shell commands. */
+  /** Blocks of shell commands. */
   readonly blocks: readonly Block[];
 }
 
@@ -44,7 +47,10 @@ function pageOf(name: string, text: string): Page {
   return { name, text, sections, blocks };
 }
 
-/** The exit codes that the page allows; undefined: it runs on other machines than the tests'. */
+/**
+ * Returns the exit codes that the page allows; undefined if the block is for other machines than
+ * the tests'.
+ */
 export function exitCodesOf({ mark }: Block): readonly number[] | undefined {
   const [, from, to] = /^exits (\d) to (\d)$/.exec(mark) ?? [];
   if (from !== undefined && to !== undefined)
@@ -52,7 +58,7 @@ export function exitCodesOf({ mark }: Block): readonly number[] | undefined {
   return mark === "" ? [0] : undefined;
 }
 
-/** Commands of the program in shell text, each from its first word after `sonde` to its end. */
+/** Returns the program's commands in shell text, each from the word after `sonde` to its end. */
 export const sondeCommandsIn = (shell: string): string[] =>
   [
     ...shell
@@ -60,27 +66,27 @@ export const sondeCommandsIn = (shell: string): string[] =>
       .matchAll(/(?:^|[|;&(]) *sonde +((?:"[^"]*"|'[^']*'|[^|;&#\n"'])+)/gm),
   ].map(([, words = ""]) => words.trim());
 
-/** `sonde …` in running text: there it may be a group, such as `sonde calls`. */
+/** Returns `sonde …` in running text, where it may be a group, such as `sonde calls`. */
 export const sondeMentionsIn = (text: string): string[] =>
   [...withoutBlocks(text).matchAll(/`sonde ([a-z][^`]*)`/g)].map(([, words = ""]) =>
     words.replaceAll(/\s+/g, " "),
   );
 
-/** Names of metrics; one that ends in `_` is the beginning of several, in a pattern. */
+/** Returns names of metrics; one that ends in `_` is the prefix of several, in a pattern. */
 export const metricsIn = (text: string): string[] => [
   ...new Set(text.match(/(?<![\w:])(?:sonde|probe|nodejs|process)_[a-z0-9_]+(?![\w:])/g) ?? []),
 ];
 
-/** Names that recording rules give. */
+/** Returns the names that recording rules give. */
 export const recordedIn = (text: string): string[] => [
   ...new Set(text.match(/\b[a-z]+:[a-z_]+:[a-z0-9_]+\b/g) ?? []),
 ];
 
-/** `file#heading`, relative to the page. */
+/** Returns links as `file#heading`, relative to the page. */
 export const linksIn = (text: string): string[] =>
   [...withoutBlocks(text).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = ""]) => link);
 
-/** As GitHub makes them. */
+/** Returns the anchors that GitHub makes of the headings. */
 export const anchorsIn = (text: string): string[] =>
   [...withoutBlocks(text).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
     heading

@@ -1,5 +1,5 @@
-// The runbooks agree with the alerts, the program and its metrics; and each diagnosis runs against a
-// live system.
+// The runbooks agree with the alerts, the program and its metrics, and each diagnosis runs against
+// a live system.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, normalize } from "node:path";
@@ -122,7 +122,7 @@ function leads(link: string, page: string): boolean {
   return anchorsIn(file === "" ? page : readFileSync(path, "utf8")).includes(anchor);
 }
 
-/** What is wrong with a command of the program, if anything, by its help. */
+/** Returns what is wrong with a command of the program, if anything, according to its help. */
 async function faultOf(command: string, { groups = false } = {}): Promise<string | undefined> {
   const words = command.split(/ +/);
   const before = words.findIndex((word) => !/^[a-z][a-z-]*$/.test(word));
@@ -168,7 +168,7 @@ describe("against a live system", { timeout: 300_000 }, () => {
       for (let next = queue.shift(); next; next = queue.shift()) {
         const { page, text, codes, service } = next;
         const { code, output } = await live.run(text, service);
-        // An exit code that is allowed may come of a command that could not begin.
+        // Even an allowed exit code may come from a command that could not begin.
         if (!codes.includes(code ?? -1) || output.startsWith("sonde: "))
           faults.push(`${page} exits with ${code}\n${text}\n${output}`);
       }
@@ -190,7 +190,7 @@ function diagnosisOf({ name, text, blocks }: Page) {
     });
 }
 
-/** Whose `$OPS` a page means. */
+/** Returns the process whose `$OPS` a page means. */
 function serviceOf(text: string): ServiceName {
   const said = /`\$(?:OPS|SERVICE)` is (?:that of )?(?:the|an) (\w+)(?:'s)?/
     .exec(text)?.[1]

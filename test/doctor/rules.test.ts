@@ -1,4 +1,4 @@
-// The rules of `sonde doctor` for what tests of real systems cannot plant, or only slowly.
+// The rules of `sonde doctor` that tests of real systems cannot provoke, or only slowly.
 import { describe, expect, it } from "vitest";
 import type { ListedAgent } from "../../src/model/agent.ts";
 import { agentFindings } from "../../src/doctor/agents.ts";

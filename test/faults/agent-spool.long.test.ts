@@ -1,4 +1,5 @@
-// The results of an agent whose hub is away, when the agent is killed, stopped or its disk is full.
+// The results of an agent whose hub is unreachable, when the agent is killed or stopped, or its
+// disk is full.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -22,11 +23,11 @@ const TICKS = 40;
 const EVERY_MS = 75;
 const EARLY_TICKS = 5;
 /**
- * NATS is killed in this pause, however slow this process is: reports before it are not spooled.
+ * NATS is killed in this pause, however slow this process is, so earlier reports are not spooled.
  */
 const PAUSE_MS = 5000;
 
-/** A few early ticks, and many after a pause. */
+/** Returns a few early ticks, and many after a pause. */
 const ticksFor = (target: HttpTarget, after = systemClock.now()): Tick[] =>
   Array.from({ length: TICKS }, (_, n) => {
     const pause = n < EARLY_TICKS ? 0 : PAUSE_MS;
@@ -59,7 +60,7 @@ async function startSurroundings() {
   const hub = stack.use(await connectTo(nats.url));
   const reports: RunReport[] = [];
   await hub.consumeReports(async (batch) => void reports.push(...batch));
-  // Only a hub that hears the agent makes the consumer of its ticks.
+  // The consumer of an agent's ticks exists only once a hub has heard the agent.
   await hub.consumeHeartbeats(async (_, answer) => answer({ now: systemClock.now() }));
   const env = {
     SONDE_NATS_URL: nats.url,
@@ -93,7 +94,7 @@ async function metric(agent: SondeProcess, name: string): Promise<number> {
   return Number(line?.split(" ")[1]);
 }
 
-/** Resolves when the agent has run everything, and no report is in memory only. */
+/** Resolves when the agent has run everything, and no report is only in memory. */
 const untilSpooled = (agent: SondeProcess, target: HttpTarget, runs: number) =>
   until(async () => {
     expect(target.requests).toHaveLength(runs);
@@ -127,7 +128,7 @@ describe.concurrent("while NATS is away", () => {
       ...new Set(reports.map(({ run_id }) => run_id).filter((run_id) => !known.has(run_id))),
     ];
     await until(() => expect(late()).toEqual(missing));
-    // As a hub that has received no outcome.
+    // Publishes again, like a hub that has received no outcome.
     const again = ticks.filter(({ result_id }) => missing.includes(result_id));
     await around.publishTogether(again);
     await until(async () =>
@@ -269,7 +270,7 @@ function runsIn(path: string): string[] {
   return rows.map((row) => String(row["run_id"]));
 }
 
-/** Limits the size of the process's files: beyond it, writes fail as on a full disk. */
+/** Limits the size of the process's files, beyond which writes fail as on a full disk. */
 function limitFiles({ pid }: SondeProcess, bytes: string): void {
   const { status, stderr, error } = spawnSync(
     "prlimit",

@@ -1,11 +1,11 @@
-// An agent's thread that ends by itself takes its process with it.
+// An agent's thread that ends unexpectedly takes its process with it.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { makeFolder, startSonde } from "../support/process.ts";
 
-/** Throws in each thread but the main one as soon as the folder has a file `fault`. */
+/** Throws in every thread but the main one as soon as the folder contains a file `fault`. */
 const FAULT = `
   import { existsSync } from "node:fs";
   import { isMainThread } from "node:worker_threads";

@@ -1,5 +1,5 @@
-// Planted faults fire the alerts that belong to them: the shipped rules, in a Prometheus that scrapes
-// real processes each second.
+// Planted faults fire the right alerts: the shipped rules, in a Prometheus that scrapes real
+// processes each second.
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { quickRules } from "../support/alert-rules.ts";
@@ -12,7 +12,7 @@ import { startService } from "../support/service.ts";
 import { startTarget } from "../support/target-server.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 
-/** A minute of the rules is a second. */
+/** A minute in the rules takes a second here. */
 const TIMES = 60;
 const STEPPING = fileURLToPath(new URL("../support/stepping-clock.ts", import.meta.url));
 
@@ -38,7 +38,7 @@ const untilQuiet = (prometheus: Prometheus): Promise<void> =>
 const untilSampled = (prometheus: Prometheus, expression: string): Promise<void> =>
   vi.waitFor(async () => expect(await prometheus.query(expression)).not.toEqual([]), WAIT);
 
-/** Resolves once each of these has fired, with all that fired meanwhile. */
+/** Resolves once each of these has fired, with everything that fired meanwhile. */
 async function untilFired(prometheus: Prometheus, expected: readonly Fired[]): Promise<Alert[]> {
   const seen: Alert[] = [];
   await vi.waitFor(async () => {
@@ -177,7 +177,7 @@ describe.concurrent("alerts fire, and none that is critical and unrelated", () =
   });
 });
 
-/** That all critical ones have one of these names. */
+/** Expects every critical alert to have one of these names. */
 function expectCritical(fired: readonly Alert[], related: readonly string[]): void {
   const critical = fired.filter(({ labels }) => labels["severity"] === "critical");
   const names = related.map((name) => `Sonde${name}`);

@@ -1,4 +1,4 @@
-// What happens to the runs when clocks are set, and when the line to the hub is bad.
+// What happens to runs when clocks are set, and when the line to the hub is bad.
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";

@@ -1,4 +1,4 @@
-// What happens to the runs of an agent whose line to the hub is cut for minutes, and heals.
+// What happens to runs of an agent whose line to the hub is cut for minutes, and heals.
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { announcedSeed, between, randomOf } from "../support/seed.ts";
@@ -26,14 +26,14 @@ describe.concurrent("an agent that is cut off", () => {
 
     const { results } = await service.expectLedgerHolds();
     const made = results.filter(isComplete);
-    // Those due before may have been too late for the agent's start.
+    // Runs due before the first complete one may have been too early for the agent's start.
     const first = Math.min(...made.map(dueOf));
     for (const result of results.filter((each) => !isComplete(each) && dueOf(each) > first)) {
       expect(result.meta).toMatchObject({ result: "MISSED" });
       expect(dueOf(result)).toBeGreaterThan(cut - 30_000);
       expect(dueOf(result)).toBeLessThan(healed);
     }
-    // It had taken some ticks ahead of time, and made their runs while it was cut off.
+    // The agent had taken some ticks ahead of time, and executed their runs while it was cut off.
     expect(made.some((each) => dueOf(each) > cut && dueOf(each) < healed)).toBe(true);
   });
 

@@ -1,5 +1,5 @@
-// PostgreSQL that is too slow: statements are cut off, also on the server, and a pool whose
-// connections are all busy answers instead of waiting for ever.
+// A PostgreSQL that is too slow: statements are cancelled, also on the server, and an exhausted
+// pool answers instead of waiting for ever.
 import { sql } from "kysely";
 import { describe, expect, inject, it } from "vitest";
 import { isUnavailable } from "../../src/model/errors.ts";
@@ -24,7 +24,7 @@ async function open(options: Omit<PostgresOptions, "url"> = {}) {
 
 type Opened = Awaited<ReturnType<typeof open>>;
 
-/** What the server does for connections to this database, but for the one that asks. */
+/** Returns what the server is doing for other connections to this database. */
 async function active({ url }: Opened): Promise<readonly string[]> {
   const { kysely } = openPostgres({ url });
   const { rows } = await sql<{ query: string }>`

@@ -82,7 +82,7 @@ it("answers 503 and reports not ready while PostgreSQL is down, and recovers", a
     expect((await create()).status).toBe(201);
     expect((await fetch(`${ops}/readyz`)).status).toBe(200);
   });
-  // Every call answered with 201 has been stored.
+  // Every call answered with 201 is stored.
   const created = met.filter(({ status }) => status === 201).length;
   const { body } = await ask("/calls/?limit=1000");
   expect((body["results"] as unknown[]).length).toBeGreaterThanOrEqual(created + 2);

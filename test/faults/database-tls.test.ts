@@ -1,4 +1,5 @@
-// TLS to PostgreSQL: a server that cannot be verified is refused, and the message says what to do.
+// TLS to PostgreSQL: a server that cannot be verified is refused, with a message that says what to
+// do.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +38,7 @@ function urlWith(parameters: Readonly<Record<string, string>>): string {
   return url.href;
 }
 
-/** Whether the connection is encrypted. */
+/** Returns whether the connection is encrypted. */
 async function connect(parameters: Readonly<Record<string, string>>, ca?: string) {
   const { kysely } = openPostgres({ url: urlWith(parameters), ca });
   try {
@@ -49,7 +50,7 @@ async function connect(parameters: Readonly<Record<string, string>>, ca?: string
   }
 }
 
-/** How the program would refuse to start. */
+/** Opens the store as the program would at its start. */
 const opening = (parameters: Readonly<Record<string, string>>, ca?: string) =>
   openStore({
     location: { url: urlWith(parameters), ca },

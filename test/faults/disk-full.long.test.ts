@@ -1,4 +1,4 @@
-// What happens to the runs while the disk of the agent's spool, of PostgreSQL or of NATS is full.
+// What happens to runs while the disk of the agent's spool, of PostgreSQL or of NATS is full.
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -22,7 +22,7 @@ describe.concurrent("a full disk", () => {
       SONDE_DATA_DIR: join(disk.path, "data"),
     });
     await service.completes();
-    // By then, the agent has the ticks of the minute.
+    // Four seconds before the minute, the agent already has its ticks.
     const minute = Math.ceil(systemClock.now() / MINUTE_MS) * MINUTE_MS;
     await systemClock.waitUntil(minute - 4000);
     disk.fill();
@@ -54,7 +54,7 @@ describe.concurrent("a full disk", () => {
     await hub.logged(({ level }) => level !== "info");
     await systemClock.waitUntil(systemClock.now() + 20_000);
     disk.free();
-    // A server that could not write its log has ended; an operator starts it again.
+    // A server that could not write its log has exited; an operator would start it again.
     if (!postgres.isRunning()) await postgres.start();
     const healed = systemClock.now();
     await until(async () => expect((await readinessOf(hub)).ok).toBe(true));

@@ -1,5 +1,5 @@
-// A process that takes ticks and never acknowledges them, for tests that kill it. Arguments: the
-// NATS URL, the location, its key (base64) and the acknowledgement timeout.
+// Takes ticks and never acknowledges them, as a process for tests to kill. Arguments: the NATS URL,
+// the location, its key (base64) and the acknowledgement timeout.
 import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
 import { createKeyRing } from "../../src/compose/location-keys.ts";
 import { systemClock } from "../../src/runtime/clock.ts";

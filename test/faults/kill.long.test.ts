@@ -1,4 +1,4 @@
-// The ledger holds although processes are killed at random moments under load.
+// The ledger holds even if processes are killed at random moments under load.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, inject, it } from "vitest";
@@ -116,7 +116,7 @@ function replaceable(start: () => SondeProcess): Replaceable {
   };
 }
 
-/** Ascending milliseconds after the load starts; the last leaves time to recover. */
+/** Returns ascending milliseconds from the start of the load; the last leaves time to recover. */
 const moments = (random: () => number, count: number): number[] =>
   Array.from({ length: count }, () => 2000 + random() * (LOAD_MS - 12_000)).toSorted(
     (a, b) => a - b,

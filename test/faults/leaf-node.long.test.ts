@@ -1,4 +1,4 @@
-// The agents of a far location behind a leaf node, whose line to the hub is cut and heals.
+// Agents of a remote location behind a leaf node, whose line to the hub is cut and heals.
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";

@@ -1,4 +1,4 @@
-// Migrating a schema that others use: at once from several processes, beside a backup, or only when
+// Migrating a schema that is in use: from several processes at once, beside a backup, or only when
 // the operator says so.
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
@@ -15,12 +15,12 @@ import { oneLine, runSonde, startSonde } from "../support/process.ts";
 const PROCESSES = 4;
 const NAMES = Object.keys(MIGRATIONS);
 const NOTHING = "nothing to do: the database schema is up to date\n";
-/** Changes the table of results, which is in use all the time. */
+/** Changes the table of results, which is constantly in use. */
 const BIG = "0016-results-by-day";
 
 const newDatabase = () => createDatabase(inject("postgresUrl"));
 
-/** A database with the schema as it was before this migration. */
+/** Creates a database with the schema as it was before this migration. */
 async function databaseBefore(migration: string): Promise<string> {
   const url = await newDatabase();
   await using kysely = openPostgres({ url }).kysely;
@@ -36,7 +36,7 @@ async function databaseBefore(migration: string): Promise<string> {
 const printedFor = (applied: readonly string[]): string =>
   applied.map((name) => `applied ${name}\n`).join("");
 
-/** Reads as `pg_dump` does: one transaction that locks every table until it is disposed of. */
+/** Reads as `pg_dump` does: in one transaction that locks every table until it is disposed of. */
 async function startBackup(url: string): Promise<AsyncDisposable> {
   const client = new Client(url);
   await client.connect();
@@ -47,7 +47,7 @@ async function startBackup(url: string): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: () => client.end() };
 }
 
-/** Resolves when somebody waits for a lock in this database, or nobody does. */
+/** Resolves when some query waits for a lock in this database, or if not `isWaiting`, none does. */
 async function untilWaiting(kysely: Kysely<Schema>, isWaiting: boolean): Promise<void> {
   const waiting = sql<{ found: boolean }>`
     select exists (select 1 from pg_locks join pg_database on oid = database
@@ -78,7 +78,7 @@ describe.concurrent("migrating", { timeout: 90_000 }, () => {
     try {
       for (let attempt = 0; attempt < 3; attempt++) {
         await untilWaiting(kysely, true);
-        // Waits behind the migration, which gives way although the backup goes on.
+        // This waits behind the migration, which gives way although the backup goes on.
         await kysely.selectFrom("results").select("id").limit(1).execute();
         await untilWaiting(kysely, false);
       }

@@ -1,4 +1,4 @@
-// What happens to the runs when a NATS cluster loses a leader, a stream or its messages.
+// What happens to runs when a NATS cluster loses a leader, a stream or its messages.
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { JetStreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
@@ -50,7 +50,7 @@ it("a cluster loses the leader of each stream, then the streams: no run is lost,
   }
 });
 
-/** Repeats an order without an answer: a change of leader loses those under way. */
+/** Repeats a request until it is answered: a change of leader loses those in flight. */
 async function administer<T>(
   servers: readonly NatsServer[],
   act: (manager: JetStreamManager) => Promise<T>,
@@ -62,7 +62,7 @@ async function administer<T>(
 const infoOf = (stream: string, servers: readonly NatsServer[]) =>
   administer(servers, (manager) => manager.streams.info(stream));
 
-/** Servers are named n0, n1 and n2. */
+/** Returns the stream's leader; the servers are named n0, n1 and n2. */
 async function leaderOf(stream: string, servers: readonly NatsServer[]): Promise<NatsServer> {
   const { cluster } = await infoOf(stream, servers);
   const leader = servers[Number(cluster?.leader?.slice(1))];

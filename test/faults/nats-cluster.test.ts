@@ -13,7 +13,7 @@ it("a cluster that loses one of three servers keeps every message and its bus", 
   await using stack = new AsyncDisposableStack();
   const servers = await startNatsCluster(stack);
   const urls = servers.map(({ url }) => url);
-  // The cluster takes a moment to choose a leader.
+  // Connects even while the cluster still chooses a leader.
   const bus = stack.use(await connectTo(urls[0] ?? "", { servers: urls }));
   expect(await replicasOf("SONDE_TICKS", urls)).toBe(3);
   const location_id = newLocation();
@@ -51,7 +51,7 @@ it("the agent calls no server of the cluster, though it knows the address of one
 async function replicasOf(stream: string, servers: readonly string[]): Promise<number> {
   await using client = await connect({ servers: [...servers] });
   const subject = `$JS.API.STREAM.INFO.${stream}`;
-  // Without a timeout, for a second, and this process may be held up for longer.
+  // The default timeout is one second, and this process may stall for longer.
   const answer = await client.request(subject, "", { timeout: 30_000 });
   return answer.json<{ config: { num_replicas: number } }>().config.num_replicas;
 }

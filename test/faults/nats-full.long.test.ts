@@ -1,4 +1,4 @@
-// What a user sees, and what happens to the runs, while a stream in NATS has no room.
+// What users see, and what happens to runs, while a stream in NATS is full.
 import { jetstreamManager } from "@nats-io/jetstream";
 import { setTimeout as delay } from "node:timers/promises";
 import { connect } from "@nats-io/transport-node";
@@ -11,7 +11,7 @@ import { until } from "../support/until.ts";
 
 const FULL = { SONDE_NATS_TICKS_MIB: "1", SONDE_NATS_RESULTS_MIB: "1" };
 
-/** Fills a stream with messages that nobody takes, also what runs that end leave free. */
+/** Keeps a stream full of messages that nobody takes, even as ending runs free space. */
 async function keepFull(url: string, subject: string): Promise<AsyncDisposable> {
   const client = await connect({ servers: url });
   const stream = (await jetstreamManager(client)).jetstream();

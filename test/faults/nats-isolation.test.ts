@@ -1,4 +1,4 @@
-// What the credentials of one location reach on NATS with accounts, and what none reach.
+// What the credentials of one location can reach on NATS with accounts, and what none can.
 import { setTimeout as pause } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { StreamInfo } from "@nats-io/jetstream";
@@ -27,7 +27,10 @@ const joinAgent = (url: string, locationId: string): Promise<Bus & AsyncDisposab
 const joinAs = (url: string, seed: string, inboxPrefix = "_INBOX"): Promise<NatsConnection> =>
   connect({ servers: url, authenticator: nkeyAuthenticator(Buffer.from(seed)), inboxPrefix });
 
-/** The location's agent, which answers each tick with a report, and the hub, which counts them. */
+/**
+ * Starts the location's agent, which answers each tick with a report, and the hub, which counts
+ * them.
+ */
 async function startWork(hub: Bus, agent: Bus, location_id: string) {
   const taken: string[] = [];
   let reports = 0;
@@ -42,7 +45,7 @@ async function startWork(hub: Bus, agent: Bus, location_id: string) {
   await hub.consumeCredentialsRequests(async (_, answer) => answer({ unable: "no more" }));
   const request = { location_id, run_id: "run", result_id: "result" };
   return {
-    /** Resolves once a tick has come and its report has gone, and every question has an answer. */
+    /** Resolves once a tick has come, its report has gone, and every question has an answer. */
     async goesOn(): Promise<void> {
       const tick = aTick({ location_id });
       await hub.publishTicks([tick]);
@@ -97,7 +100,7 @@ it("an agent whose credentials are no longer valid says so once, and returns whe
   await server.restart({ config: natsAccounts(["paris"]).config });
   const refused = /refuses the connection \(Authorization Violation\)/;
   await until(() => expect(agent.status().detail).toMatch(refused));
-  await pause(2000); // for several attempts
+  await pause(2000); // long enough for several attempts
   expect(agent.status().detail).toMatch(refused);
   await server.kill();
   await server.restart({ config: accounts.config });
@@ -122,7 +125,7 @@ describe("whoever has the credentials of tokyo", () => {
       for await (const status of attacker.status())
         if (status.type === "error") violations.push(status.error.message);
     })();
-    // Messages that an attacker could destroy.
+    // Publishes messages that an attacker could destroy.
     await hub.publishTicks([aTick({ location_id: "paris" })]);
     await hub.publishTicks([aTick({ location_id: "tokyo" })]);
     const manager = await jetstreamManager(observer);
@@ -282,5 +285,5 @@ describe("whoever has the credentials of tokyo", () => {
   };
 });
 
-/** The name in the hub's account. */
+/** Returns the subject's name in the hub's account. */
 const inHubOf = (subject: string): string => subject.replace("sonde.api.", "$JS.API.");

@@ -1,4 +1,4 @@
-// What the bus does with messages that are broken, too large or not the sender's to send.
+// What the bus does with messages that are broken, too large, or not the sender's to send.
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import type { NatsConnection } from "@nats-io/transport-node";
@@ -24,12 +24,12 @@ import { startNatsServer } from "../support/nats-server.ts";
 import { until } from "../support/until.ts";
 
 /**
- * Of a request; without it, the client waits for a second, and this process may be held up for
+ * Options of a request. By default the client waits for a second, and this process may stall for
  * longer.
  */
 const PATIENT = { timeout: 30_000 };
 
-/** What the bus answers to a question when the one reply that comes has this text. */
+/** Returns what the bus answers to a question when the only reply has this text. */
 async function answerTo(
   ask: (bus: Bus) => Promise<unknown>,
   kind: MessageKind,
@@ -79,7 +79,7 @@ describe("a message that does not fit its subject", () => {
       onDropped: (kind) => dropped.push(kind),
     });
     await using client = await connect({ servers: server.url });
-    // Answered when it is stored.
+    // The answer comes when the message is stored.
     await client.request(`sonde.results.${here}`, sealed("reports", here, text), PATIENT);
     const sound = aRunReport(here);
     await bus.publishReports([sound]);
@@ -270,7 +270,7 @@ describe("a batch that is larger than the stream takes, which only the server kn
   });
 });
 
-/** Messages that the stream holds. */
+/** Counts the messages in the stream. */
 async function storedIn(client: NatsConnection, stream: string): Promise<number> {
   const subject = `$JS.API.STREAM.INFO.${stream}`;
   const answer = await client.request(subject, "", PATIENT);

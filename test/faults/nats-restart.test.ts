@@ -1,4 +1,4 @@
-// What the bus does when NATS, its store or another process goes away.
+// What the bus does when NATS, its store or another process disappears.
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
@@ -31,7 +31,10 @@ import { createManualClock } from "../support/manual-clock.ts";
 import { T0 } from "../support/runs.ts";
 import { until } from "../support/until.ts";
 
-/** Of a bus whose bound of 5 s does not pass: how soon a server is back is not its affair. */
+/**
+ * Stands still, so that a bus's bound of 5 s never passes, however long a server takes to come
+ * back.
+ */
 const standing: Clock = { ...systemClock, monotonic: () => 0 };
 
 describe("when nats-server is killed and comes back", () => {
@@ -150,7 +153,7 @@ describe("when nats-server is killed and comes back", () => {
     const refused = bus
       .publishTicks([aTick({ location_id: newLocation() })])
       .catch((cause: unknown) => cause);
-    // A timer of this process: what holds up the one holds up the other.
+    // A timer in this process, so that a stall delays both.
     const overdue = delay(5500, "refused too late");
     expect(await Promise.race([refused, overdue])).toMatchObject({
       code: "unavailable",
@@ -250,7 +253,7 @@ describe("while nats-server runs", () => {
     const [held, next] = [aTick({ location_id }), aTick({ location_id })];
     await bus.publishTicks([held]);
     await until(() => expect(taken).toEqual([held.result_id]));
-    // A new consumer knows of no delivery: it begins with the oldest message.
+    // A new consumer knows of no delivery, so it begins with the oldest message.
     await administer(server.url, (manager) => manager.consumers.delete("SONDE_TICKS", location_id));
     await bus.publishTicks([next]);
     await until(() => expect(taken).toHaveLength(2));
@@ -392,7 +395,7 @@ describe("at the start", () => {
   });
 });
 
-/** The parts of a bus; creates no streams. */
+/** Opens the parts of a bus, but creates no streams. */
 async function openParts(url: string) {
   const link = await openNatsLink({
     servers: [url],

@@ -1,5 +1,5 @@
-// The streams in NATS: made and updated at a start, never at the cost of messages; and what happens
-// when they are full.
+// The streams in NATS: created and updated at start, never at the cost of messages; and what
+// happens when they are full.
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { StreamConfig } from "@nats-io/jetstream";
 import { connect, nanos } from "@nats-io/transport-node";
@@ -35,7 +35,7 @@ async function administer(url: string) {
   };
 }
 
-/** What the first versions of Sonde made. */
+/** The stream as the first versions of Sonde created it. */
 const previous: Partial<StreamConfig> & { name: string } = {
   name: "SONDE_RESULTS",
   subjects: ["sonde.results.*"],
@@ -110,7 +110,7 @@ describe("a start", () => {
     await using server = await startNatsServer();
     await using nats = await administer(server.url);
     const day = nanos(86_400_000);
-    // A single server takes the number of replicas, and means nothing by it.
+    // A single server accepts the number of replicas, and ignores it.
     await nats.manager.streams.add({ ...previous, max_age: 30 * day });
     await nats.manager.streams.update("SONDE_RESULTS", { num_replicas: 3 });
     await start(server.url, settings());

@@ -1,4 +1,4 @@
-// TLS to NATS: which servers are trusted.
+// TLS to NATS: which servers an agent or hub trusts.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,10 @@ const certificates = createCertificates();
 const { authority, good } = certificates;
 const ca = authority.cert;
 
-/** What a connection to a server with the certificate comes to. `asks`: for one of the client. */
+/**
+ * Returns the status of a connection to a server with this certificate, or its error. `asks`: the
+ * server asks for a client certificate.
+ */
 async function connected(
   certificate: Certificate,
   tls: NatsTls,

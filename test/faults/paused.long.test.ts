@@ -1,5 +1,5 @@
-// What happens to the runs when a process stands still (SIGSTOP) for longer than its lease, its
-// transaction or its messages last, and goes on.
+// What happens to runs when a process is stopped (SIGSTOP) for longer than its lease, its
+// transaction or its messages last, and resumes.
 import { Client } from "pg";
 import { expect, inject, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -9,9 +9,9 @@ import { announcedSeed, between, randomOf } from "../support/seed.ts";
 import { dueOf, isComplete, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-/** Longer than the lease of a scheduler and the patience of NATS, both 10 s. */
+/** Longer than a scheduler's lease and the patience of NATS, which are both 10 s. */
 const PAUSE_MS = 16_000;
-/** What its connections call themselves. */
+/** The application name of its connections. */
 const OBSERVED = "observed";
 
 it("a scheduler, an aggregator and an agent that stand still lose no run and count none twice", async (test) => {

@@ -1,4 +1,4 @@
-// An upgrade from the version before the newest migration, process by process, while both versions
+// Upgrades process by process from the version before the newest migration, while both versions
 // serve: no due slot is lost or counted twice.
 import { expect, inject, it, vi } from "vitest";
 import type { Schedule } from "../../src/store/records.ts";
@@ -20,9 +20,9 @@ const KEY = "0123456789abcdefghijABCDEFGHIJ01";
 const FIRST_DEPLOYMENTS = 30;
 const CHANGE_EVERY_MS = 3000;
 const STAGE_MS = 40_000;
-/** Ticks are published so long before they are due. */
+/** Ticks are published this long before they are due. */
 const AHEAD_MS = 30_000;
-/** A run without a report is MISSED by then. */
+/** By this time, a run without a report is MISSED. */
 const OUTCOMES_WITHIN_MS = 270_000;
 const MINUTE_MS = 60_000;
 
@@ -91,7 +91,7 @@ it("upgrades process by process, with every due slot in exactly one outcome", as
   expect(new Set(others.map(({ meta }) => meta.result))).toEqual(
     new Set(others.length > 0 ? ["MISSED"] : []),
   );
-  // Where the versions do not understand each other's messages, runs are MISSED: only meanwhile.
+  // Versions that do not understand each other's messages make runs MISSED, but only meanwhile.
   for (const { meta } of others.filter(({ meta }) => !meta.message?.startsWith("deployed_late"))) {
     const due = Date.parse(meta.due_time);
     expect(due, `${meta.due_time}: ${meta.message}`).toBeGreaterThan(began - MINUTE_MS);
@@ -100,7 +100,7 @@ it("upgrades process by process, with every due slot in exactly one outcome", as
   expect(results.some((each) => isComplete(each) && dueOf(each) > ended + AHEAD_MS)).toBe(true);
 }, 900_000);
 
-/** How often each code occurs. */
+/** Lists how often each code occurs. */
 const reasonsOf = (missed: Ledger["results"]): string =>
   [...Map.groupBy(missed, ({ meta }) => meta.message?.split(":")[0])]
     .map(([reason, runs]) => `${reason} ${runs.length}`)
@@ -114,14 +114,14 @@ async function stopCleanly(...processes: readonly SondeProcess[]): Promise<void>
   expect(ends).toEqual(processes.map(() => ({ code: 0, signal: null })));
 }
 
-/** Creates a call and its deployment, each through the next of the APIs. */
+/** Creates a call and its deployment, each through the next API in turn. */
 async function deployOne(clients: readonly Client[], targetUrl: string, n: number): Promise<void> {
   const nth = (at: number): Client => clients[at % clients.length] as Client;
   const call = await nth(n).createCall(`${targetUrl}/${n}`);
   await nth(n + 1).deploy(call, { run_delay: (n * 7) % 60 });
 }
 
-/** Goes on creating and reading through all of these APIs; every answer must be a success. */
+/** Keeps creating and reading through all of these APIs; every answer must be a success. */
 async function useFor(ms: number, clients: readonly Client[], targetUrl: string): Promise<void> {
   const end = systemClock.now() + ms;
   for (let n = FIRST_DEPLOYMENTS; systemClock.now() < end; n += 1) {

@@ -1,4 +1,4 @@
-// Several processes of each role of the hub at once: APIs behind a balancer, schedulers of which one
+// Several processes of each hub role at once: APIs behind a balancer, and schedulers of which one
 // leads.
 import { describe, expect, inject, it } from "vitest";
 import { httpClient, httpExchange } from "../support/client.ts";
@@ -17,7 +17,10 @@ const WRONG_KEYS_PER_MINUTE = 600;
 const TAKEN_OVER_WITHIN_MS = 10_000;
 const RESIGNED_WITHIN_MS = 5000;
 
-/** Processes on one database and one NATS server, with a target that their agents may call. */
+/**
+ * Starts the base for processes: one database, one NATS server, and a target that their agents may
+ * call.
+ */
 async function startGround() {
   await using stack = new AsyncDisposableStack();
   const nats = stack.use(await startNatsServer());
@@ -85,7 +88,7 @@ describe.concurrent("several hubs", () => {
       return (JSON.parse(text) as { readonly id: string }).id;
     };
 
-    // Each request reaches the other API than the one before.
+    // Each request reaches the API that did not get the one before.
     const ids: string[] = [];
     for (let n = 0; n < 7; n += 1) {
       ids.push(await create(n, `key-${n}`));
@@ -141,13 +144,16 @@ describe.concurrent("several hubs", () => {
   });
 });
 
-/** Each API counts by itself; then none of them takes further wrong keys. */
+/**
+ * Expects the limit of each API, which counts by itself; after that, none accepts further wrong
+ * keys.
+ */
 async function expectLimitOfWrongKeys(url: string, apis: number): Promise<void> {
   const wrong = httpExchange(url, WRONG_KEY);
   const ask = () =>
     wrong({ method: "GET", path: "/api/2/calls/", headers: { connection: "close" } });
   const atATime = 40;
-  // Again where a minute ends meanwhile.
+  // Starts over if a minute ends meanwhile.
   await until(async () => {
     for (let asked = 0; asked < apis * WRONG_KEYS_PER_MINUTE + atATime; asked += atATime)
       await Promise.all(Array.from({ length: atATime }, ask));

@@ -1,4 +1,4 @@
-// Hubs and agents of different versions: an agent of today's, and heartbeats as others send them.
+// Hubs and agents of different versions: today's agent, and heartbeats as other versions send them.
 import { describe, expect, it } from "vitest";
 import { createAgent } from "../../src/agent/agent.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
@@ -26,7 +26,7 @@ async function startSystem() {
   const running = stack.move();
   return {
     bus,
-    /** Until the returned function is called. */
+    /** Runs until the returned function is called. */
     async startHub(oldestProtocol: number): Promise<() => Promise<void>> {
       const hub = createAggregator({
         bus: await buses.join(),

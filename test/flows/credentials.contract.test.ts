@@ -21,7 +21,7 @@ const START = Date.UTC(2026, 9, 1, 12, 0, 30);
 const create = async ({ client }: Stack, path: string, body: object): Promise<string> =>
   (await client.send<{ id: string }>("POST", path, body)).id;
 
-/** Runs the call; its first result once that has ended. */
+/** Runs the call; returns its first result once that has ended. */
 async function run({ client }: Stack, callId: string, context: object) {
   await client.send("POST", `/calls/${callId}/run`, { context });
   const [result] = await client.ended(callId);
@@ -112,7 +112,7 @@ it("skips a call with an expired token", async () => {
   expect(target.connections()).toBe(0);
 });
 
-/** A token obtained by renewal, a call that uses it, and the renewal. */
+/** Creates a token obtained by renewal, a call that uses it, and the renewal. */
 async function startRenewed(stack: Stack, target: HttpTarget, token: object) {
   const auth_id = await create(stack, "/auth/", {
     meta: { name: "target", domain: "127.0.0.1" },

@@ -1,5 +1,5 @@
-// From recorded results to a score: what the API says, and what another program makes of the same
-// results.
+// From recorded results to a score: what the API says, and what a separate program computes from
+// the same results.
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -28,7 +28,10 @@ async function record({ store }: TestApi, call: string, outcomes: readonly Outco
   return runs.map(({ result_id }) => result_id);
 }
 
-/** Hourly at two locations; some fail, some are slow, one of these for want of a free agent. */
+/**
+ * Hourly at two locations; some fail, one is MISSED, and two are slow, one of them too uncertain
+ * for an outlier.
+ */
 const OUTCOMES: readonly Outcome[] = Array.from({ length: 120 }, (_, n) => ({
   start: WEEK + n * HOUR,
   total: 80.4 + (n % 7),
@@ -39,7 +42,7 @@ const OUTCOMES: readonly Outcome[] = Array.from({ length: 120 }, (_, n) => ({
   ...(n === 61 && { total: 300, timing: { uncertainty: 200 } }),
 }));
 
-/** The program of the page. */
+/** Runs the program from the page. */
 async function scoreByProgram({ api, ann }: TestApi, call: string): Promise<unknown> {
   const [, program = ""] = /```js\n(.*?)```/s.exec(readFileSync("docs/insights.md", "utf8")) ?? [];
   const folder = mkdtempSync(join(tmpdir(), "sonde-score-"));

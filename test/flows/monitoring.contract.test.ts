@@ -193,7 +193,7 @@ describe("an agent with a wrong clock", () => {
       const results = await stack.client.results(call);
       expect(codes(results)).toEqual(["COMPLETE"]);
       const started = Date.parse(results[0]?.meta.start_time ?? "");
-      // The agent knows the hub's time to within half of a heartbeat's round trip.
+      // The agent knows the hub's time within half a heartbeat's round trip.
       expect(started).toBeGreaterThan(ordered - SECOND);
       expect(started).toBeLessThan(stack.clock.now() + SECOND);
     },
@@ -264,7 +264,7 @@ describe("agents", () => {
 });
 
 describe("an agent with 20 places", () => {
-  /** A target that answers nothing until it is let go. */
+  /** Starts a target that answers nothing until it is released. */
   async function startSlowTarget() {
     const held = new Set<ServerResponse>();
     let isHolding = true;
@@ -305,7 +305,7 @@ describe("an agent with 20 places", () => {
 });
 
 describe("without an agent", () => {
-  /** A call, and its run of minute 1, which expired without being executed. */
+  /** Returns a call, and its run of minute 1, which expired without being executed. */
   async function missOne(stack: Stack): Promise<{ call: string; run: PendingRun }> {
     const call = await stack.client.createCall(target.url);
     await stack.client.deploy(call);

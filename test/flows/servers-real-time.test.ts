@@ -24,7 +24,7 @@ it(
       SONDE_EGRESS_ALLOW: target.authority,
     };
     await using stack = new AsyncDisposableStack();
-    // All at once, on an empty database: every process tries to create the schema.
+    // All start at once on an empty database, so every process tries to create the schema.
     const processes = ROLES.map((role) =>
       stack.use(startSonde(["serve", "--roles", role], { env })),
     );

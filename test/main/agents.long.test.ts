@@ -60,7 +60,7 @@ const idsOf = async (agent: SondeProcess, threads: number): Promise<string[]> =>
   return started.map((line) => String(line["agent_id"]));
 };
 
-/** The agents that made the runs, ordered at once. */
+/** Returns the agents that executed the runs, which are ordered at once. */
 async function runMany(client: Client, url: string, runs: number): Promise<Set<string>> {
   const callId = await client.createCall(url);
   await Promise.all(

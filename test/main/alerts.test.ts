@@ -1,4 +1,4 @@
-// The alert rules against the metrics of a running system, in which nothing is wrong.
+// The alert rules against the metrics of a running system in which nothing is wrong.
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { quickRules, rules, selectorsOf } from "../support/alert-rules.ts";
@@ -7,11 +7,11 @@ import { startPrometheus, targetsOf } from "../support/prometheus.ts";
 import type { Alert, Prometheus } from "../support/prometheus.ts";
 import { startService } from "../support/service.ts";
 
-/** A minute of the rules is a second. */
+/** A minute in the rules takes a second here. */
 const TIMES = 60;
 const QUIET_FOR_MS = 10_000;
 
-/** Series that a healthy system does not have: selectors that begin so. */
+/** Series that a healthy system lacks, by the prefix of their selectors. */
 const NOT_YET: Readonly<Record<string, string>> = {
   'sonde_api_requests_total{status=~"5.."}': "the API has not failed",
   sonde_credential_expiry_timestamp_seconds: "the test's servers ask for no credentials",
@@ -23,7 +23,10 @@ const NOT_YET: Readonly<Record<string, string>> = {
 const isExpected = (selector: string): boolean =>
   !Object.keys(NOT_YET).some((each) => selector.startsWith(each));
 
-/** A call that runs every other second, on a system of four processes that Prometheus scrapes. */
+/**
+ * Starts a call that runs every other second, on a system of four processes that Prometheus
+ * scrapes.
+ */
 async function startWatched(stack: AsyncDisposableStack): Promise<Prometheus> {
   const service = stack.use(await startService({ deployments: 0 }));
   await deployOften(service.store, { id: "often", url: service.target.url, count: 30 });
@@ -52,7 +55,7 @@ it("finds every series that it needs, and nothing to report", async () => {
       interval: 1000, // Prometheus' own
     })
     .toEqual([]);
-  // Before the system was complete, runs may have been MISSED.
+  // Runs may have been MISSED before the system was complete.
   await expect.poll(() => firing(prometheus), { timeout: 60_000, interval: 500 }).toEqual([]);
   for (const until = performance.now() + QUIET_FOR_MS; performance.now() < until;) {
     expect(await firing(prometheus)).toEqual([]);
@@ -69,7 +72,7 @@ async function missingOf(prometheus: Prometheus, selectors: readonly string[]): 
   return selectors.filter((_, at) => found[at]?.length === 0);
 }
 
-/** Those that an expression groups or matches by, and that none of its series has. */
+/** Returns the labels that an expression groups or matches by, and that none of its series has. */
 async function unknownLabels(prometheus: Prometheus, expression: string): Promise<string[]> {
   const selectors = selectorsOf(expression).filter(isExpected);
   if (selectors.length === 0) return [];

@@ -1,4 +1,5 @@
-// `sonde backup` and `sonde restore`, as an operator uses them, beside a service and after one.
+// `sonde backup` and `sonde restore` as an operator uses them, beside a running service and after
+// one.
 import {
   copyFileSync,
   existsSync,
@@ -32,9 +33,9 @@ import { until } from "../support/until.ts";
 
 let target: HttpTarget;
 let filled: DataFolder;
-/** Of `filled`. */
+/** The backup of `filled`. */
 let backup: string;
-/** What the work that waits in it adds. */
+/** Recorded results in it beside the simulated ones. */
 const MORE = 3;
 
 beforeAll(async () => {
@@ -51,7 +52,10 @@ afterAll(async () => {
 const run = ({ path }: { readonly path: string }, ...args: readonly string[]) =>
   runSonde(args, { folder: path });
 
-/** The line with which the command ends. In this process: a start takes longer than most. */
+/**
+ * Returns the command's last line. It runs in this process, since starting one takes longer than
+ * most commands.
+ */
 async function refusal(
   { dataDir }: { readonly dataDir: string },
   args: readonly string[],
@@ -67,7 +71,7 @@ async function refusal(
   return oneLine(message);
 }
 
-/** Results, and what they add up to in the statistics: one transaction writes both. */
+/** Counts results, and what they add up to in the statistics: one transaction writes both. */
 function countsIn(file: string): unknown {
   using database = new DatabaseSync(file, { readOnly: true });
   return database
@@ -193,7 +197,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     );
     const client = httpClient(await sonde.api(), filled.apiKey);
     const { results: calls } = await client.send<{ results: unknown[] }>("GET", "/calls/");
-    expect(calls).toHaveLength(2); // of the key's owner
+    expect(calls).toHaveLength(2); // those of the key's owner
     const store = await openFolder(folder, Buffer.from(filled.masterKey, "base64"));
     await caughtUp(store, filled);
     await sonde.stop();
@@ -211,7 +215,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     const known = aRun({ target_id: "call-0", due_time: filled.stopped + 60_000 });
     const late = aReport(known);
     expect(await store.results.record([late])).toMatchObject({ unknown: 1, recorded: 0 });
-    // Once the scheduler has opened the slots that the backup does not have.
+    // By now the scheduler has opened the slots that the backup lacks.
     await store.results.recordMissed([{ run: known, result: "MISSED", message: "scheduler_down" }]);
     expect(await store.results.record([late, aReport(aRun())])).toEqual({
       recorded: 1,
@@ -244,7 +248,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     const killed = startSonde(["restore", backup], { folder: folder.path });
     await until(() => expect(partialsIn(folder.dataDir)).not.toEqual([]));
     await killed.kill9();
-    // Either nothing, or everything.
+    // The database is absent, or complete.
     if (existsSync(database)) expect(countsIn(database)).toEqual(countsIn(backup));
     expect(await run(folder, "restore", backup, "--force")).toMatchObject({ code: 0 });
     expect(countsIn(database)).toEqual(countsIn(backup));

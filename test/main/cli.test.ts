@@ -1,4 +1,4 @@
-// The commands over the API, as their users meet them: against one embedded service.
+// The commands over the API, as users see them, against one embedded service.
 import { execFile } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ interface Ran {
   readonly stderr: string;
 }
 
-/** As its user, on the service's machine, unless the settings say otherwise. */
+/** Runs the program as a user on the service's machine, unless the settings say otherwise. */
 async function sondeWith(settings: Record<string, string>, ...args: string[]): Promise<Ran> {
   let [stdout, stderr] = ["", ""];
   const spy = vi
@@ -238,7 +238,7 @@ describe("a command without its service", () => {
         ["calls", "list"],
         /^http.* answered 200 with no content type instead of JSON: set SONDE_API_URL/,
       ],
-      // The first key is for this machine.
+      // The first key is valid for this machine only.
       [
         { SONDE_API_URL: "https://sonde.example" },
         ["calls", "list"],

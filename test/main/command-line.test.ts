@@ -1,4 +1,4 @@
-// The program as its user meets it: its output, its exit code and what it leaves behind.
+// The program as its user sees it: its output, its exit code, and what it leaves behind.
 import { execFileSync } from "node:child_process";
 import { existsSync, globSync, mkdirSync, rmdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -65,7 +65,7 @@ describe("the command line", { timeout: 60_000 }, () => {
     expect(await versionWith(kept)).toBe(0);
     expect(globSync("*/*", { cwd: kept })).not.toEqual([]);
     expect(await versionWith("/dev/null/kept")).toBe(0);
-    // Without the setting, which the other tests have: the program's own folder.
+    // Without the setting, which the other tests use, the program uses its own folder.
     expect(await versionWith("")).toBe(0);
     expect(globSync("*/*", { cwd: COMPILED_CODE })).not.toEqual([]);
   });
@@ -123,7 +123,7 @@ describe("the command line", { timeout: 60_000 }, () => {
     using folder = makeFolder();
     const print = vi.fn<(text: string) => void>();
     const environment = { SONDE_DATA_DIR: folder.dataDir };
-    // In this process: the cases above show where a message goes, and the exit code.
+    // Runs in this process: the cases above show where a message goes, and the exit code.
     await expect(runCommand(args, environment, print)).rejects.toThrow(
       expect.objectContaining({ message }),
     );

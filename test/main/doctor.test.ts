@@ -1,5 +1,5 @@
-// `sonde doctor` on systems that are well, and on systems with planted faults, each of which it
-// names. The services are real processes; it changes nothing of theirs.
+// `sonde doctor` on healthy systems and on systems with planted faults, each of which it names. The
+// services are real processes; it changes nothing of theirs.
 import { createHash } from "node:crypto";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +29,7 @@ const LOCATION_KEY = Buffer.from(locationKeyOf(Buffer.from(MASTER_KEY, "hex"), "
 );
 const HUB = "api,scheduler,aggregator";
 const report = createValidator(DoctorReportSchema);
-/** The machine's own: the tests say nothing about them. */
+/** Checks of the machine itself, which these tests ignore. */
 const MACHINE = ["disk", "names"];
 
 async function examine(settings: Settings): Promise<DoctorReport & { readonly code: number }> {
@@ -44,7 +44,7 @@ const found = ({ findings }: DoctorReport, ...states: State[]): string[] =>
     .filter(({ check, state }) => states.includes(state) && !MACHINE.includes(check))
     .map(({ check, state, finding, advice }) => `${check} ${state}: ${finding} → ${advice}`);
 
-/** Expects a finding that matches for each, and returns the report. */
+/** Expects a matching finding for each fault, and returns the report. */
 async function expectFaults(
   settings: Settings,
   faults: Readonly<Record<string, RegExp>>,
@@ -59,7 +59,7 @@ async function expectFaults(
   return examined;
 }
 
-/** The files of a folder: names, permissions, times of change and contents. */
+/** Returns the files of a folder: names, permissions, modification times and contents. */
 const filesIn = (folder: string) =>
   readdirSync(folder)
     .toSorted()
@@ -125,7 +125,7 @@ it("finds a demo well while it runs, and names what is wrong with it afterwards"
   });
 }, 120_000);
 
-/** For an hour before it was made, a deployment then had runs of which the ledger knows nothing. */
+/** Backdates a deployment by an hour, so that the ledger lacks an hour of its runs. */
 function backdateSchedule(file: string): void {
   const database = new DatabaseSync(file);
   database.exec(`update schedules set active_from = active_from - 3600000
@@ -191,7 +191,7 @@ it("finds a split system well, on the hub and on an agent's machine", async () =
   );
 }, 120_000);
 
-/** Of the tables that a process changes by running. */
+/** Returns the rows of the tables that a running process changes. */
 async function rowsOf(url: string): Promise<unknown> {
   await using kysely = openPostgres({ url }).kysely;
   const tables = ["leases", "agents", "locations", "api_keys", "master_keys", "audit"];

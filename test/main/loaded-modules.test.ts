@@ -1,4 +1,4 @@
-// What only some need is loaded for them only: OpenTelemetry, and the log for people.
+// Modules that only some need are loaded for them alone: OpenTelemetry, and the log for people.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { makeFolder, startSonde } from "../support/process.ts";
 
 const NOTED = "node_modules/(?:@opentelemetry/(?!api/)|pino-pretty)";
 
-/** Notes each loaded module of these, in the process and in its threads. */
+/** Notes each matching module that the process or its threads load. */
 const hook = (file: string): string => `
   import { registerHooks } from "node:module";
   import { appendFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const hook = (file: string): string => `
     },
   });`;
 
-/** Those that `sonde serve` loads until it is ready. */
+/** Returns the modules that `sonde serve` loads until it is ready. */
 async function loadedWith(settings: Readonly<Record<string, string>>): Promise<string> {
   using folder = makeFolder();
   const file = join(folder.path, "loaded");

@@ -1,4 +1,4 @@
-// `sonde locations`, in this process.
+// `sonde locations`, run in this process.
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { nkeys } from "@nats-io/transport-node";

@@ -29,7 +29,7 @@ function checkMetrics(text: string) {
   return { status, said: stdout + stderr };
 }
 
-/** The lines of a metric, without its name. */
+/** Returns the lines of a metric, without its name. */
 const samplesOf = (text: string, name: string): string[] =>
   text
     .split("\n")
@@ -38,7 +38,7 @@ const samplesOf = (text: string, name: string): string[] =>
 const typesIn = (text: string): string[] =>
   [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);
 
-/** Those of docs/metrics.md, but not the ones that every program for Node has. */
+/** Returns the metrics of docs/metrics.md, except those that every Node program has. */
 const documented = (): string[] =>
   [...readFileSync("docs/metrics.md", "utf8").matchAll(/^\| `(\w+)` +\| (\w+) +\|/gm)].map(
     ([, name, type]) => `${name} ${type}`,

@@ -107,10 +107,10 @@ it("is for people on a terminal, and a paused terminal holds up nothing", async 
   type(CTRL_S);
   let answered = 0;
   const ask = async () => {
-    await fetch(`${api}api/2/nothing`, { method: "HEAD" }); // leaves a line
+    await fetch(`${api}api/2/nothing`, { method: "HEAD" }); // writes a log line
     return (answered += 1);
   };
-  // Its end is the only sign that the terminal has paused.
+  // The missing line is the only sign that the terminal has paused.
   await expect.poll(async () => (await ask()) - shown().split("request answered").length).toBe(5);
   type(CTRL_Q);
   await expect.poll(() => shown().split("request answered").length - 1).toBe(answered);

@@ -1,5 +1,5 @@
-// Regions as their operator adds, rotates and removes them, with the example configurations of NATS
-// in deploy/nats/ and real processes.
+// Regions as an operator adds, rotates and removes them, with the example configurations of NATS in
+// deploy/nats/ and real processes.
 import { execFileSync } from "node:child_process";
 import {
   mkdirSync,
@@ -26,19 +26,21 @@ import { startTarget } from "../support/target-server.ts";
 import { until } from "../support/until.ts";
 import { aTick, connectTo } from "../bus/buses.ts";
 
-/** Two signals that come at once are one. */
+/** Between two signals, which would count as one if they came at once. */
 const RELOAD_MS = 1000;
 const KEY = "0123456789abcdefghijABCDEFGHIJ01";
 
-/** An example of deploy/nats/, with the accounts and the store in `folder`, on other ports. */
+/**
+ * Returns an example of deploy/nats/ with the accounts and the store in `folder`, on other ports.
+ */
 const example = (name: string, folder: string, store = "store"): string =>
   readFileSync(join("deploy", "nats", name), "utf8")
-    // Relative to the server's folder, which lies beside.
+    // Relative to the server's folder, which is beside it.
     .replace("include accounts.conf", `include "../${basename(folder)}/nats/accounts.conf"`)
     .replace("http: 127.0.0.1:8222", "")
     .replace("/var/lib/nats", JSON.stringify(join(folder, store)));
 
-/** Twice: nats-server 2.9 connects a new account to the hub's with the second reload only. */
+/** Reloads twice: nats-server 2.9 connects a new account to the hub's only on the second reload. */
 async function reload({ pid }: NatsServer): Promise<void> {
   for (let time = 1; time <= 2; time += 1) {
     execFileSync("nats-server", ["--signal", `reload=${pid}`], { stdio: "pipe" });
@@ -46,7 +48,7 @@ async function reload({ pid }: NatsServer): Promise<void> {
   }
 }
 
-/** The outcome of a run at the location, ordered by hand. */
+/** Returns the outcome of a run at the location, ordered by hand. */
 async function runAt(client: Client, location_id: string, url: string): Promise<string> {
   const call = await client.createCall(url);
   await client.send("POST", `/calls/${call}/run`, { location_id });
@@ -76,14 +78,14 @@ it("a region is added from its bundle, rotated and removed, while the others go 
   await sonde("locations", "nats-config", "--out", out);
   await using nats = await startNatsServer({
     port,
-    jetstream: false, // on the command line, which a reload would not accept
+    jetstream: false, // would go on the command line, where a reload refuses it
     config: example("nats-server.conf", folder.path),
   });
   await using hub = startSonde(["serve", "--roles", "api,scheduler,aggregator"], {
     folder: folder.path,
     env: { ...settings, SONDE_NATS_NKEY_FILE: join(out, "hub.nk") },
   });
-  /** As its README says, in an empty folder. */
+  /** Starts an agent as its README says, in an empty folder. */
   const startAgent = (id: string, archive = `${id}.tar`): SondeProcess => {
     const there = mkdtempSync(join(folder.path, "there-"));
     execFileSync("tar", ["-xf", join(folder.path, archive)], { cwd: there });
@@ -149,7 +151,7 @@ it("three servers start as a cluster from one configuration, with the accounts",
     }),
   );
   const [first = "", , third = ""] = servers.map(({ url }) => url);
-  // While they elect a leader, there is no JetStream.
+  // JetStream is unavailable while the servers elect a leader.
   const hub = stack.use(await until(() => connectTo(first, { nkey: accounts.hubSeed })));
   const agent = stack.use(
     await connectTo(third, { nkey: accounts.seedOf("paris"), locationId: "paris" }),

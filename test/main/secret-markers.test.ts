@@ -1,5 +1,5 @@
-// A marker in every secret: none shows in logs, metrics, traces, results, files or messages, in any
-// place, at the level that logs most.
+// Puts a marker into every secret: none shows in logs, metrics, traces, results, files or messages,
+// anywhere, at the most verbose log level.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject, it } from "vitest";
@@ -20,7 +20,7 @@ import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 
 const MARKER = /m4rk3r[\w-]*/gi;
-/** Of the definition of a call, which the database holds in clear. */
+/** In the definition of a call, which the database holds in clear. */
 const CLEAR = /m4rk3r-inline[\w-]*/gi;
 const MASTER_KEY = "6d34726b33722d".padEnd(64, "6d");
 const KEY = "m4rk3rKeyOfTheFirstOwner01234567";
@@ -32,7 +32,7 @@ const ENV = {
   SONDE_LOG_LEVEL: "trace",
 };
 
-/** Answers with all that it was sent. */
+/** Answers with everything that it was sent. */
 const startEcho = (): Promise<HttpTarget> =>
   startTarget((request, response) => {
     const { url, headers } = request;
@@ -51,7 +51,7 @@ const idOf = async (client: Client, path: string, body: object): Promise<string>
 const marked = (kind: "auth_setting" | "token" | "variable", of: string) =>
   markedBody(RESOURCE_SCHEMAS[kind], (path) => `m4rk3r-${of}-${path}-01234`.toLowerCase());
 
-/** Every secret field has a marker, by the marks of the schema. */
+/** Expects every secret field, as the schema marks them, to hold a marker. */
 function expectMarked(kind: "auth_setting" | "token" | "variable", made: unknown): void {
   const paths = secretPaths(RESOURCE_SCHEMAS[kind], made);
   expect(paths.length, kind).toBeGreaterThan(0);
@@ -61,7 +61,7 @@ function expectMarked(kind: "auth_setting" | "token" | "variable", made: unknown
   }
 }
 
-/** A setting, a token and a call that uses both. */
+/** Creates a setting, a token, and a call that uses both. */
 async function makeAuthorized(client: Client, target: HttpTarget, auth_type: string) {
   const { settings, ...rest } = marked("auth_setting", auth_type) as Record<string, object>;
   const { ssl_key: _, ...usable } = settings as Record<string, unknown>;
@@ -99,7 +99,7 @@ async function makeAuthorized(client: Client, target: HttpTarget, auth_type: str
   });
 }
 
-/** Everything that can go wrong with a secret in hand. */
+/** Provokes the errors that can happen while a secret is in hand. */
 async function makeMistakes(api: string, client: Client, target: HttpTarget): Promise<string> {
   const wrong = httpExchange(api, "m4rk3r-wrong-key");
   const right = httpExchange(api, KEY);
@@ -120,7 +120,7 @@ async function makeMistakes(api: string, client: Client, target: HttpTarget): Pr
   return bodies.join("\n");
 }
 
-/** A call whose key is none, and one whose token's renewal fails. */
+/** Creates a call whose key is invalid, and one whose token fails to renew. */
 async function makeUnusable(client: Client, target: HttpTarget): Promise<void> {
   const settings = [
     { auth_type: "BASIC", ssl_key: "m4rk3r-not-a-private-key" },
@@ -144,7 +144,7 @@ async function makeUnusable(client: Client, target: HttpTarget): Promise<void> {
   }
 }
 
-/** What the API says of all results. */
+/** Runs all calls; returns what the API says of all their results. */
 async function runAll(client: Client, target: HttpTarget) {
   await client.send("POST", "/environment/global/marked", { value: "m4rk3r-environment-value" });
   const calls: string[] = [];
@@ -170,7 +170,7 @@ async function runAll(client: Client, target: HttpTarget) {
   }
   expect(codes).toHaveLength(2 * AUTH_TYPES.length);
   expect(codes.filter((code) => code === "COMPLETE").length).toBeGreaterThanOrEqual(10);
-  // The body of a definition is shown as it was sent, but for what was filled in.
+  // The body of a definition is shown as it was sent, except for what was filled in.
   return { calls, text: texts.join("\n").replaceAll("m4rk3r-inline-body", "") };
 }
 
@@ -182,7 +182,7 @@ function expectNone(places: Readonly<Record<string, string>>): void {
   }
 }
 
-/** Every file below a folder. */
+/** Returns the contents of every file below a folder. */
 function bytesOf(folder: string): string {
   if (!existsSync(folder)) return "";
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -195,7 +195,10 @@ function bytesOf(folder: string): string {
 const metricsOf = async (sonde: SondeProcess): Promise<string> =>
   (await fetch(`${await sonde.ops()}/metrics`)).text();
 
-/** The trace of a call's run: one root, the phases within their call, and the parts of each role. */
+/**
+ * Expects the trace of a call's run: one root, the phases within their call, and the parts of each
+ * role.
+ */
 function expectTrace(collector: Collector, callId: string): void {
   const spans = collector.spans();
   const call = spans.find(

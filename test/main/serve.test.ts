@@ -1,4 +1,4 @@
-// `sonde serve`, and other commands beside it on the same data folder.
+// `sonde serve`, and other commands running on the same data folder.
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { startRawTarget, startTarget } from "../support/target-server.ts";
 import { until } from "../support/until.ts";
 
 const KEY = "0123456789abcdefghijABCDEFGHIJ01";
-/** Less than what a clock that was set back would explain. */
+/** Too short to be explained by a clock that was set back. */
 const LEASE_LEFT_MS = 40_000;
 const WEEK_MS = 7 * 86_400_000;
 const SHOWN_KEY = /^ {2}([A-Za-z0-9]{32})$/m;
@@ -60,7 +60,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
       await until(async () => {
         for (const call of await callsOf(client)) {
           const results = await client.results(call.id);
-          // The next minute's run may be queued already.
+          // The run of the next minute may already be queued.
           expect(results.some(({ meta }) => meta.result !== "QUEUED")).toBe(true);
         }
       });
@@ -198,7 +198,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
   });
 });
 
-/** Reserves a port for the demo, so that it is still free at the next start. */
+/** Reserves a port for the demo, so that it is still free when the demo starts again. */
 async function makeDemoFolder(): Promise<TestFolder> {
   const folder = makeFolder();
   mkdirSync(folder.dataDir);
@@ -206,7 +206,7 @@ async function makeDemoFolder(): Promise<TestFolder> {
   return folder;
 }
 
-/** Starts again and expects each call, the workflow and their deployments once, and one key. */
+/** Starts again, and expects one key, and each call, the workflow and their deployments once. */
 async function expectWholeDemo(folder: TestFolder): Promise<void> {
   const { path, dataDir } = folder;
   await using sonde = startSonde(["serve", "--demo"], { folder: path });
@@ -244,7 +244,7 @@ const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
 const HISTORY = /weeks of simulated results/;
 
-/** Of the simulated calls: 0 results while there is no database. */
+/** Counts the rows of the simulated calls: 0 results while there is no database. */
 function historyIn({ dataDir }: TestFolder): Record<string, number> {
   const file = join(dataDir, "sonde.db");
   if (!existsSync(file)) return { results: 0 };
@@ -271,7 +271,7 @@ interface ListedCall {
   readonly meta: { readonly name: string; readonly tags: readonly string[] };
 }
 
-/** Those to the demo target, or with another tag. */
+/** Returns the calls to the demo target, or those with another tag. */
 async function callsOf(client: Client, tag = "sonde-demo"): Promise<readonly ListedCall[]> {
   const { results } = await client.send<{ results: ListedCall[] }>("GET", "/calls/");
   return results.filter(({ meta }) => meta.tags.includes(tag));
@@ -497,7 +497,7 @@ describe("a signal", { timeout: 60_000 }, () => {
       await client.send("POST", `/calls/${later}/run`, { run_delay: 3 });
       sonde.signal("SIGTERM");
       await sonde.logged(({ msg }) => msg === "stopping");
-      // By then the later run is due, and the second signal counts as a new one.
+      // By then the later run is due, and the second signal counts as new.
       await systemClock.pause(3000);
       sonde.signal("SIGTERM");
       answer.resolve();

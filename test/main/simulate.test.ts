@@ -1,4 +1,4 @@
-// `sonde simulate`, as its user meets it.
+// `sonde simulate` as its user sees it.
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, vi } from "vitest";
@@ -84,7 +84,7 @@ describe("sonde simulate", { timeout: 60_000 }, () => {
     const { code } = await runSonde(["simulate", ...SIZE], options);
     expect(code).toBe(0);
     const whole = countsIn(folder.dataDir);
-    // Minutes may have passed since the first.
+    // Minutes may have passed since the first count.
     expect(whole.results).toBeGreaterThanOrEqual(RUNS);
     expect(whole.results).toBeLessThanOrEqual(RUNS + 8);
     expect([whole.counted, whole.pending]).toEqual([whole.results, 0]);

@@ -1,4 +1,4 @@
-// `sonde status`: live on a real terminal, which it leaves as it was, and plain in a pipe.
+// `sonde status`: live on a real terminal, which it leaves unchanged, and plain in a pipe.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 const HOME = "\x1b[H";
 
-/** Of the latest whole frame. */
+/** Returns the lines of the latest complete frame. */
 const linesDrawn = (output: string): string[] =>
   (output.split(HOME).findLast((frame) => frame.endsWith("\x1b[J")) ?? "")
     .replaceAll("\x1b[K", "")

@@ -18,7 +18,7 @@ import { until } from "../support/until.ts";
 
 let target: HttpTarget;
 let filled: DataFolder;
-/** One with five weeks of results. */
+/** A call with five weeks of results. */
 let call: string;
 
 beforeAll(async () => {
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 const newDatabase = () => createDatabase(inject("postgresUrl"));
 
-/** A folder with the same data. */
+/** Returns a folder with the same data. */
 function copyOf({ path }: DataFolder) {
   const folder = makeFolder();
   cpSync(path, folder.path, { recursive: true });
@@ -61,7 +61,7 @@ function rowsIn(file: string, table: string): Rows {
   return database.prepare(`select * from ${table}`).all();
 }
 
-/** Of the same rows in either database: numbers as text, bytes in hex, without order. */
+/** Makes the rows of both databases comparable: numbers as text, bytes in hex, in no order. */
 const comparable = (rows: Rows): string[] =>
   rows
     .map((row) =>
@@ -121,7 +121,7 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
     await expectServiceGoesOn(folder.path, url);
   });
 
-  /** With the master key in the folder. */
+  /** Starts the service with the master key in the folder. */
   async function expectServiceGoesOn(folder: string, url: string): Promise<void> {
     const env = { SONDE_DATABASE_URL: url, SONDE_EGRESS_ALLOW: target.authority };
     await using store = await openDisposable({ url });
@@ -141,7 +141,7 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
     expect(await runSonde(["migrate"], { env: { SONDE_DATABASE_URL: url } })).toMatchObject({
       code: 0,
     });
-    // Holds up the transfer in the middle of its transaction.
+    // Blocks the transfer in the middle of its transaction.
     const blocking = new Client(url);
     await blocking.connect();
     await blocking.query("begin; lock table stats in exclusive mode");
@@ -197,7 +197,7 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
   });
 });
 
-/** As docs/backup.md gives it, but for the names. */
+/** Runs the command as docs/backup.md gives it, except for the names. */
 const command = (program: string, ...args: readonly string[]): string =>
   execFileSync(join(findPostgres() ?? "", program), args, { encoding: "utf8", stdio: "pipe" });
 

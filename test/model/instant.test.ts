@@ -1,4 +1,4 @@
-// Instants between epoch milliseconds and ISO 8601.
+// Converting instants between milliseconds since the epoch and ISO 8601.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatInstant, formatPeriodTime, parseInstant } from "../../src/model/instant.ts";

@@ -1,4 +1,4 @@
-// Which versions of a location's key are valid.
+// Which versions of a location's key are valid at a time.
 import { expect, it } from "vitest";
 import { keyVersionsAt } from "../../src/model/location-key.ts";
 

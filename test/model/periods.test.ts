@@ -1,4 +1,4 @@
-// The calendar of statistics.
+// The calendar periods of statistics.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { PARTS, partsOf, PERIOD_KINDS, periodEnd, periodStart } from "../../src/model/periods.ts";

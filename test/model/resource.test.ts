@@ -1,4 +1,4 @@
-// Create and update of a resource: defaults, merging, read-only properties.
+// Creating and updating a resource: defaults, merging, read-only properties.
 import { describe, expect, it } from "vitest";
 import { callResource } from "../../src/model/call.ts";
 import type { Call } from "../../src/model/call.ts";

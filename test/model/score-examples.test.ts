@@ -1,10 +1,10 @@
-// The numbers of docs/insights.md.
+// The figures in docs/insights.md are right.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { bandOf, HIGHEST_SCORE, partsOf, scoreOf } from "../../src/model/score.ts";
 import type { LocationLatencies, Score } from "../../src/model/score.ts";
 
-/** The tables of the page by the first cell of their heads; rows as cells. */
+/** The tables of the page, by the first cell of their headings; rows as cells. */
 const tables = new Map(
   readFileSync("docs/insights.md", "utf8")
     .split(/\n\n+/)

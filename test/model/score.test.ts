@@ -23,7 +23,7 @@ describe("scoreOf", () => {
   });
 
   it("finds quartiles between latencies, and outliers beyond their fence", () => {
-    // Ordered: 10, 20, 30, 40 → places 0.75, 1.5 and 2.25.
+    // In order: 10, 20, 30, 40, so the quartiles are at 0.75, 1.5 and 2.25.
     const [spread] = scoreOf(24, [at("a", [40, 10, 30, 20])]).locations;
     expect(spread).toMatchObject({ q1: 17.5, median: 25, q3: 32.5, outlier_from: 78 });
     const { outliers, outlier_percent } = scoreOf(30, [at("a", [...times(29, 100), 109])]);
@@ -81,7 +81,7 @@ it("does not depend on the order of the results, nor on how they are counted", (
       expect(score).toEqual(withoutLocations(given));
       expect(locations).toHaveLength(given.locations.length);
     }),
-    // One by one, the equal ones add up to another last digit than counted together.
+    // Equal ones added one by one differ in the last digit from equal ones counted together.
     { examples: [[[539667, 116473, 19, 1493056, 9, 14, 19], []]] },
   );
 });
@@ -95,7 +95,7 @@ it("never rises with one more failure", () => {
   );
 });
 
-/** Near one another, but for some; in ascending order. */
+/** Close to one another, except for a few; in ascending order. */
 const UsualLatencies = tuple(
   array(integer({ min: 20, max: 60 }), { minLength: 20, maxLength: 60 }),
   array(integer({ min: 60, max: 300 }), { maxLength: 6 }),

@@ -1,4 +1,4 @@
-// Statistics from the summaries of one period.
+// Computing statistics from the summaries of one period.
 import { describe, expect, it } from "vitest";
 import { RESULT_CODES } from "../../src/model/result.ts";
 import type { ResultCode } from "../../src/model/result.ts";

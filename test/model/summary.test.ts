@@ -24,7 +24,7 @@ const sample = (latency: number, phases: Partial<Record<Phase, number>> = {}): S
 const summaryOf = (...latencies: number[]): Summary =>
   summarize(latencies.map((latency) => sample(latency)));
 
-/** Two passes over the values: the textbook's definitions. */
+/** Computes the textbook definitions in two passes over the values. */
 function reference(values: readonly number[]) {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
   const moment = (power: number): number =>
@@ -49,7 +49,7 @@ const numbersOf = (summary: Summary) => ({
   skewness: skewness(summary),
 });
 
-/** Relative to the value, or to 1 where it is less: skewness has no unit and crosses 0. */
+/** Relative to the value, or to 1 if it is smaller: skewness has no unit and crosses 0. */
 function expectClose(
   actual: Readonly<Record<string, number>>,
   expected: Readonly<Record<string, number>>,

@@ -21,7 +21,7 @@ describe("the place of a deployment in the second", () => {
       expect(Number.isInteger(place)).toBe(true);
       counts[Math.floor(place / 100)] = (counts[Math.floor(place / 100)] ?? 0) + 1;
     }
-    // Each is 1000, with a standard deviation of 30.
+    // Each is 1000 on average, with a standard deviation of 30.
     for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(200);
     expect(counts).toHaveLength(10);
   });

@@ -1,4 +1,4 @@
-// Ticks, and the messages they travel in.
+// Ticks, and the messages that carry them.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_TICKS_PER_MESSAGE, groupTicks, tickValidator } from "../../src/model/tick.ts";

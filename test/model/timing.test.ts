@@ -9,7 +9,7 @@ describe("a result is uncertain", () => {
     [10.001, 100.01, false], // no more than 10 %
     [10.001, 100, true],
     [500, 501, true],
-    [null, null, false], // no call was made, or an earlier agent made it
+    [null, null, false], // no call was made, or an earlier version of the agent made it
   ])("with %s ms of %s: %s", (uncertainty, total, expected) => {
     expect(isUncertain({ ...NO_TIMING, uncertainty, total })).toBe(expected);
   });

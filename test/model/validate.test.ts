@@ -1,4 +1,4 @@
-// How faults of a body are worded.
+// How faults in a body are worded.
 import { describe, expect, it } from "vitest";
 import { Type } from "../../src/model/type.ts";
 import { createValidator, show, summarizeFaults } from "../../src/model/validate.ts";

@@ -22,7 +22,7 @@ const resolverOf = ({ address }: NameServer, settings: Partial<ResolverSettings>
     ...settings,
   });
 
-/** The open files and sockets of this process. */
+/** Counts the open files and sockets of this process. */
 const descriptors = (): number => readdirSync("/dev/fd").length;
 
 describe("a name", () => {

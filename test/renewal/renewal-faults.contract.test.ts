@@ -1,4 +1,4 @@
-// What must not happen to other tokens, or to a token that was got, when something goes wrong.
+// What must not happen to other tokens, or to a renewed token, when something goes wrong.
 import type { RequestListener, ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { authSettingResource } from "../../src/model/auth-setting.ts";

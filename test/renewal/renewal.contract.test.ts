@@ -141,7 +141,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     await using system = await start(answering("", 500));
     const { store, run, clock, target } = system;
     const id = await insertToken(store, system.url, {});
-    // The clock runs on while a renewal takes its time.
+    // The clock keeps running while a renewal takes its time.
     for (const [seconds, tries] of [
       [0, 1],
       [8, 1],
@@ -158,7 +158,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     const document = tokenResource.update(
       stored.document as Token,
       { token: { scope: "other" } },
-      clock.now() + 1, // never in the millisecond of the failure
+      clock.now() + 1, // so that it is not in the same millisecond as the failure
     );
     await store.documents.replace({ ...stored, document, filters: {} });
     clock.moveTo(NOON + 80_000);

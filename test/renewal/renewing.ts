@@ -1,4 +1,4 @@
-// What the tests of renewal share: tokens with what they need, and an endpoint that renews them.
+// Shared by the tests of renewal: tokens with what they need, and an endpoint that renews them.
 import type { RequestListener } from "node:http";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHostResolver } from "../../src/net/resolve-host.ts";
@@ -43,8 +43,9 @@ async function insert(
 }
 
 /**
- * A setting whose tokens come from `url`, a token of it, and a call that uses the token. The
- * setting is the token's owner's, or one that another shares with everyone. The owner gets a key.
+ * Creates a setting whose tokens come from `url`, a token of it, and a call that uses the token.
+ * The setting belongs to the token's owner, or to another who shares it with everyone. The owner
+ * gets a key.
  */
 export async function insertToken(
   store: Store,
@@ -106,7 +107,7 @@ export const answering =
     response.writeHead(status).end(typeof answer === "string" ? answer : JSON.stringify(answer));
   };
 
-/** A store, a token endpoint, and the renewal between them. */
+/** Starts a store, a token endpoint, and the renewal between them. */
 export async function startRenewing(kind: StoreKind, handler: RequestListener) {
   await using stack = new AsyncDisposableStack();
   const clock = createShiftedClock(NOON);
@@ -135,7 +136,7 @@ export async function startRenewing(kind: StoreKind, handler: RequestListener) {
     run: () => renewAll(one),
     tokenOf: async (id: string): Promise<Token> =>
       (await store.documents.get("token", id))?.document as Token,
-    /** Attempts so far, by outcome. */
+    /** Counts the attempts so far by outcome. */
     async outcomes(): Promise<Record<string, number>> {
       const { values } = await metrics.attempts.get();
       return Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]));

@@ -42,7 +42,7 @@ async function startCron(work: CronOptions["work"], expression = "*/10 * * * * *
 
 const clockTime = (): string => new Date().toISOString().slice(11, 19);
 
-/** Work that notes when it began, and is done when the test says so. */
+/** Returns work that notes when it began, and ends when the test says so. */
 function heldWork() {
   const began: string[] = [];
   const signals: AbortSignal[] = [];

@@ -9,7 +9,7 @@ import { makeFolder } from "../support/process.ts";
 const FOLDERS = 300;
 
 /**
- * Opens the folders one by one, each at the same moment as its peer: whoever arrives first sleeps
+ * Opens the folders one by one, each at the same moment as its peer: the first to arrive sleeps
  * until the other is there, and both then spin until they have seen each other.
  */
 const OPENING = `

@@ -1,4 +1,4 @@
-// Ids sort by time and are never made twice.
+// Ids sort by time and never repeat.
 import { describe, expect, it, vi } from "vitest";
 import { derivedId, newId } from "../../src/runtime/ids.ts";
 
@@ -24,7 +24,7 @@ describe("a new id", () => {
   });
 
   it("begins with its time", async () => {
-    vi.resetModules(); // other tests of this process may have made later ones
+    vi.resetModules(); // other tests of this process may have made later ids
     const ids = await import("../../src/runtime/ids.ts");
     expect(ids.newId(NOW).slice(0, 10)).toBe(derivedId(NOW).slice(0, 10));
   });

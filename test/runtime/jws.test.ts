@@ -11,8 +11,8 @@ import { describe, expect, it } from "vitest";
 import { SigningError, signingKeyOf, signJws } from "../../src/runtime/jws.ts";
 
 /**
- * Whether a compact JWS has the signature of this key by this algorithm, without the library that
- * made it.
+ * Whether a compact JWS has this key's signature by this algorithm, checked without the library
+ * that made it.
  */
 function isSigned(jws: string, key: KeyObject, algorithm: string): boolean {
   const [header = "", payload = "", signature = ""] = jws.split(".");
@@ -77,7 +77,7 @@ describe("the examples of RFC 7515 and 7519", () => {
     expect(isSigned(jws, key, "ES256")).toBe(true);
   });
 
-  // The example's header has its members in another order, and a line break between them.
+  // The example's header has its members in another order, with a line break between them.
   it("of RFC 7519 section 3.1: a JWT with a shared secret", async () => {
     const secret = Buffer.from(
       "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow",

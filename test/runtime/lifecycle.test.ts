@@ -1,10 +1,10 @@
-// What starts also stops, in reverse, once.
+// Services that start also stop: in reverse order, and once.
 import { describe, expect, it } from "vitest";
 import { createLifecycle, together } from "../../src/runtime/lifecycle.ts";
 import type { Service } from "../../src/runtime/lifecycle.ts";
 import { captureLog } from "./log-lines.ts";
 
-/** Services that note what is done with them; `hold` keeps a step waiting until it is released. */
+/** Makes services that record what is done with them; `hold` delays a step until it is released. */
 function recorder() {
   const events: string[] = [];
   const held = new Map<string, PromiseWithResolvers<void>>();

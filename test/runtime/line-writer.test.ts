@@ -1,4 +1,4 @@
-// Lines to a pipe whose reader pauses: the writer never waits, and says what it left out.
+// Writes lines to a pipe whose reader pauses: the writer never waits, and says what it left out.
 import { execFileSync } from "node:child_process";
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { createLineWriter } from "../../src/runtime/line-writer.ts";
 
 const MIB = 1024 * 1024;
 
-/** A named pipe: its two ends, and what there is to read now. */
+/** Opens a named pipe: both ends, and a function that reads what is there. */
 function openPipe() {
   const folder = mkdtempSync(join(tmpdir(), "sonde-pipe-"));
   const path = join(folder, "pipe");
@@ -24,7 +24,7 @@ function openPipe() {
     try {
       return buffer.toString("utf8", 0, readSync(reading, buffer));
     } catch {
-      return ""; // nothing there
+      return ""; // nothing to read
     }
   };
   return { writing, read, leave: () => closeSync(reading) };

@@ -1,4 +1,4 @@
-// What a line of the log holds, and that no secret is in it.
+// What a log line holds, and that it holds no secret.
 import { describe, expect, it } from "vitest";
 import { captureLog } from "./log-lines.ts";
 

@@ -93,7 +93,7 @@ describe("/readyz", () => {
       ],
     });
     expect(await ops.readiness()).toEqual(notReady("database", "connection refused"));
-    // It has not been ready yet: whatever it waits for may start after it.
+    // It has never been ready: what it waits for may start later.
     expect(ops.lines().at(-1)).toMatchObject({ level: "info", msg: "process not ready" });
   });
 
@@ -256,7 +256,7 @@ describe("the ops server", () => {
     await once(socket, "connect");
     const closed = once(socket, "close");
     const stopped = ops[Symbol.asyncDispose]().then(() => "stopped");
-    // Node alone would wait for the request, which may take 5 s.
+    // Node alone would wait for the request, for up to 5 s.
     expect(await Promise.race([stopped, delay(3000, "still waiting")])).toBe("stopped");
     await closed;
   });

@@ -6,7 +6,7 @@ const at = (hour: number, minute: number, second: number): string =>
   new Date(2026, 9, 1, hour, minute, second).toISOString();
 const TIME = at(12, 0, 5);
 
-/** What lines show on a terminal that is so wide; by default they do not wrap. */
+/** Returns how lines look on a terminal of this width; by default they do not wrap. */
 function shown(fields: object, columns?: number): string {
   const format = createPrettyFormat({ hasColors: false, columns: () => columns });
   return format(`${JSON.stringify({ level: "info", time: TIME, ...fields })}\n`);

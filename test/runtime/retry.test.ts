@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { retry, retryDelayMs } from "../../src/runtime/retry.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 
-/** Work that fails so many times before it succeeds, and notes when it was attempted. */
+/** Returns work that fails `failures` times before it succeeds, and notes when it was attempted. */
 function failingWork(failures: number) {
   const clock = createManualClock(0);
   const attempts: number[] = [];

@@ -1,4 +1,4 @@
-// Spans on their way to a collector, which may refuse them.
+// Sending spans to a collector, which may refuse them.
 import { expect, it } from "vitest";
 import { Registry } from "../../src/runtime/metrics.ts";
 import { createTracing } from "../../src/runtime/tracing.ts";

@@ -33,7 +33,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
   let ticks: Tick[];
   let call: NewDocument;
 
-  // Each test has a database of its own: the lease and the cursor are one for all deployments.
+  // Each test has its own database, since all deployments share one lease and one cursor.
   beforeEach(async () => {
     database = await createTestDatabase(kind);
     clock = createManualClock(T0 + 1 * SECOND);
@@ -236,7 +236,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     const [one, two] = [newBeat("one"), newBeat("two")];
     await one.run();
     await deploy();
-    // Often enough for the first to keep its lease.
+    // Often enough that the first keeps its lease.
     for (let second = 6; second <= 102; second += 6) {
       await at(T0 + second * SECOND);
       expect(await Promise.all([one.run(), two.run()])).toEqual([true, false]);
@@ -263,7 +263,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     const two = newBeat("two");
     const stale: Store = {
       ...store,
-      // The process pauses here, between reading its lease and using it, for longer than the lease.
+      // The process pauses here for longer than its lease, between reading and using it.
       transaction: async (work) => {
         await at(T0 + 70 * SECOND);
         await two.run();
@@ -416,7 +416,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await beat.run();
     await published(1);
     expect(ticks.map(({ calls }) => calls[0]?.call_id)).toEqual([call.id]);
-    // Without a token, they are published in time to report that.
+    // Without a token, runs are published in time to report that it is missing.
     await at(due_time + 25_000);
     await beat.run();
     await published(1001);

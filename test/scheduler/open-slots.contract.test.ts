@@ -1,4 +1,4 @@
-// How slots are opened: inside the database, in pages, and the present first after an outage.
+// How slots are opened: inside the database, in pages, and after an outage the present slot first.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
@@ -138,7 +138,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
       published.push(...ticks.map(({ due_time }) => due_time));
     });
 
-    // Killed in the transaction of the twentieth page of late runs.
+    // The process is killed in the transaction of the twentieth page of late runs.
     let late = 0;
     const killed: Store = {
       ...store,

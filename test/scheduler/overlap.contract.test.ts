@@ -71,7 +71,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
       holder: "one",
       metrics: createSchedulerMetrics(createRegistry({ version: "test" })),
     });
-  /** Seconds after noon. */
+  /** Takes seconds after noon. */
   const at = async (seconds: number, online = true): Promise<void> => {
     await clock.setNow(T0 + seconds * SECOND);
     if (online)
@@ -99,7 +99,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
       (Date.parse(meta.due_time) - T0) / MINUTE_MS,
       meta.message?.split(":")[0] ?? meta.result,
     ]);
-  /** The run that is due in the minute ended then. */
+  /** Ends the run due in `minute`, `seconds` after noon. */
   const end = async (minute: number, seconds: number): Promise<void> => {
     const due_time = T0 + minute * MINUTE_MS;
     const tick = ticks.find((each) => each.due_time === due_time);
@@ -124,7 +124,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     });
     const run = await store.pendingRuns.get(ticks[0]?.result_id ?? "");
     expect(run?.call_ids).toEqual(ticks[0]?.calls.map(({ call_id }) => call_id));
-    // Two calls of at most 120 s and three seconds each, the delay, and the time of the report.
+    // Two calls of at most 120 s plus three seconds each, the delay, and time for the report.
     expect(run?.expires_at).toBe((run?.latest_start ?? 0) + (2 * 123 + 10 + 60) * SECOND);
   });
 

@@ -1,4 +1,4 @@
-// The run of a schedule in a slot.
+// The run that a schedule has in a slot.
 import { expect, it } from "vitest";
 import { scheduledRun } from "../../src/scheduler/late-starters.ts";
 import type { Schedule } from "../../src/store/records.ts";

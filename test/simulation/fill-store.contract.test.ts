@@ -44,7 +44,7 @@ const resultsIn = async (store: Store) =>
 const pendingIn = async (store: Store) =>
   (await Promise.all(plan.calls.map(({ id }) => store.pendingRuns.listOfTarget(id, ALL)))).flat();
 
-/** Each due run once, nothing pending, and statistics of exactly these. */
+/** Expects each due run once, nothing pending, and statistics of exactly these runs. */
 async function expectWhole(store: Store, from: number, until: number): Promise<void> {
   const results = await resultsIn(store);
   const due = [...seriesOf(plan)].flatMap(({ deploymentId }) =>

@@ -17,7 +17,7 @@ const WEEK = 7 * DAY;
 const MONDAY = Date.UTC(2026, 8, 7);
 const WEEKS = Array.from({ length: 8 }, (_, week) => MONDAY + week * WEEK);
 
-/** From (inclusive) until before. */
+/** Includes `from`, excludes `until`. */
 type Range = readonly [from: number, until: number];
 
 const plan = (change: Partial<PlanOptions> = {}): Plan =>
@@ -177,7 +177,7 @@ describe("a simulation", () => {
       expect(Math.abs(factorOf(place, "processing") - factor)).toBeLessThan(0.25);
       expect(factorOf(place, "handshake")).toBeCloseTo(1, 1);
     }
-    // The next hours tell the release from those before.
+    // The next hours distinguish the release from the hours before it.
     const around = (range: Range) => timesOf("sim-virginia", "processing", range);
     expect(around([release, release + 6 * HOUR])).toBeGreaterThan(
       2 * around([release - 6 * HOUR, release]),

@@ -3,7 +3,7 @@ import { pack, unpack } from "../../src/store/details.ts";
 
 const URL = "https://api.example.com/v1/orders?page=2";
 
-// Databases hold such bytes: a change of the dictionary would make their details unreadable.
+// Databases contain such bytes: a changed dictionary would make their details unreadable.
 it("reads details that an earlier program packed", async () => {
   const packed =
     "WGYpdb2+Q08q6KVwmaF+fhHIEvsCUE1khK84JkIvwUBCK1fRjCRYZBJdrpESqNiKIQMjcBkCLj8MsRcdlBcLyC0I5CII2oQgHLsAbYydKQ==";

@@ -1,4 +1,4 @@
-// What the metrics of the whole system ask the store.
+// The store's queries for the metrics of the whole system.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/records.ts";

@@ -77,7 +77,7 @@ describe.each(storeKinds)("lists of insights in %s", (kind) => {
     for (const one of given) {
       const { id } = await call(of);
       await storeInsight(store, { call_id: id, of, ...one });
-      // Reports that do not count: of another kind, another period, another owner.
+      // Reports that do not belong: of another kind, another period, another owner.
       await storeInsight(store, { call_id: id, of, kind: "MONTH", start: WEEK });
       await storeInsight(store, { call_id: id, of, start: WEEK + WEEK_MS });
     }

@@ -1,4 +1,4 @@
-// A store that is only looked at: it finds what the ledger lacks, and changes nothing.
+// Inspecting a store read-only: it finds what the ledger lacks, and changes nothing.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { newId, scheduledRunId } from "../../src/runtime/ids.ts";
@@ -26,7 +26,7 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
     await database[Symbol.asyncDispose]();
   });
 
-  /** A deployment that is due each minute, with a delay. */
+  /** Creates a deployment that is due each minute, with a delay. */
   async function deploy(run_delay: number, changed?: string): Promise<string> {
     const deployment_id = changed ?? newId(T0 - 3_600_000);
     await store.schedules.set({
@@ -43,7 +43,7 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
     });
     return deployment_id;
   }
-  /** As the beat orders it. */
+  /** Returns the run that the beat would order. */
   const runOf = (deployment_id: string, trigger_time: number, run_delay: number): PendingRun =>
     aRun({
       result_id: scheduledRunId(trigger_time, deployment_id),
@@ -55,7 +55,7 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
 
   it("finds the runs without an outcome and those with two rows, whatever their delay", async () => {
     const [near, far, late] = [await deploy(5), await deploy(150), await deploy(7)];
-    // The beat has yet to look at them.
+    // No beat has looked at the deployments yet.
     expect(await inspection.auditSlot(T0)).toMatchObject({ due: 0, missing: 0 });
     await store.schedules.forgetNew(await store.schedules.listNew());
     const slot = T0 + 2 * MINUTE_MS;
@@ -90,7 +90,7 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
       deployment_id: far,
     });
     expect(await inspection.countExpired(copy.expires_at + 1)).toBe(2);
-    await deploy(5, near); // its former schedule is kept for a while
+    await deploy(5, near); // its previous schedule is kept for a while
     expect(await inspection.runsPerMinute()).toBe(3);
     expect(await inspection.deployments()).toEqual(new Map([["paris", 3]]));
   });

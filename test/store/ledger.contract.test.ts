@@ -38,7 +38,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  // A SQLite file belongs to one process, which has one connection.
+  // A SQLite file belongs to one process, with one connection.
   const openOthers = (count: number): Promise<Store[]> =>
     Promise.all(
       Array.from({ length: count }, async () => (kind === "sqlite" ? store : database.open())),
@@ -417,7 +417,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.results.get(run!.result_id)).toBeUndefined();
     expect(await store.pendingRuns.get(run!.result_id)).toBeDefined();
     expect((await hour(run!.target_id)).size).toBe(0);
-    // The numbers of the names that it added go to others.
+    // The numbers that it gave to new names now go to others.
     await store.results.record([aReport(other!)]);
     await store.results.record([aReport(run!)]);
     for (const { result_id, target_id } of [run!, other!]) {
@@ -470,7 +470,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     const { rows } = await raw.kysely.executeQuery(
       CompiledQuery.raw(`${explain} ${query.sql}`, [...query.parameters]),
     );
-    // On PostgreSQL, the name of the list's index in the partition that has these rows.
+    // On PostgreSQL, an index has another name in the partition that has these rows.
     const lists = /results_list|results_default_call_location_result_id/;
     expect(JSON.stringify(rows)).toMatch(isTimed ? /results_time/ : lists);
     const listed = await store.results.listOfCall(call, page);
@@ -597,7 +597,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
       "forwards",
       2,
     ).compile();
-    // Of two lower bounds, SQLite would seek by the first, and read all up to the other.
+    // With two lower bounds, SQLite would seek by the first and read everything up to the other.
     expect(text.match(/"time" >= /g)).toHaveLength(1);
     expect(parameters).toContain(T0 + 5 * HOUR);
     const { rows } = await raw.kysely.executeQuery(
@@ -648,7 +648,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   });
 });
 
-/** Selects are explained instead of executed, and find nothing. */
+/** Explains selects instead of executing them, and returns no rows. */
 const explaining = (plans: unknown[]): KyselyPlugin => ({
   transformQuery: ({ node }) =>
     SelectQueryNode.is(node) ? QueryNode.cloneWithExplain(node, undefined, undefined) : node,
@@ -664,7 +664,7 @@ const connectTo = ({ location }: TestDatabase): Database =>
     ? openPostgres({ url: location.url })
     : openSqlite({ path: location.file, clock: systemClock });
 
-/** Stores a result again and again, with other ids. */
+/** Stores a result many times under other ids. */
 async function copyResult({ kysely, rowLocks }: Database, id: string, times: number) {
   const { id: _, ...columns } = await kysely
     .selectFrom("results")
@@ -676,9 +676,7 @@ async function copyResult({ kysely, rowLocks }: Database, id: string, times: num
     await kysely.insertInto("results").values(chunk).execute();
 }
 
-/**
- * Blocks every fold into the call's month, after the rows of its other periods are locked.
- */
+/** Blocks every fold into the call's month, once the rows of its other periods are locked. */
 async function lockMonth({ location }: TestDatabase, callId: string) {
   const client = "url" in location ? new Client(location.url) : undefined;
   await client?.connect();

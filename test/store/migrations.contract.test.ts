@@ -19,7 +19,7 @@ import type { TestDatabase } from "../support/stores.ts";
 
 type AnyTables = Record<string, Record<string, unknown>>;
 
-/** The schema as it was before the migration, filled by `fill`. */
+/** Creates the schema as it was before the migration, filled by `fill`. */
 async function fillBefore(
   { location }: TestDatabase,
   migration: string,
@@ -41,7 +41,7 @@ async function fillBefore(
   await kysely.destroy();
 }
 
-/** A result as 0001 to 0006 stored it: its document, and columns of it. */
+/** Builds a result as 0001 to 0006 stored it: its document, and columns copied from it. */
 function oldResult(id: string, call_id: string, change: { readonly missed?: boolean } = {}) {
   const { missed = false } = change;
   const timing = {
@@ -120,7 +120,7 @@ function oldResultRow(document: ReturnType<typeof oldResult>) {
   };
 }
 
-/** The statistics of `latencies` in one period, as 0001 to 0006 stored them. */
+/** Builds the statistics of `latencies` in one period, as 0001 to 0006 stored them. */
 function oldStatRow(kind: string, period: number, call_id: string, latencies: readonly number[]) {
   const histogram = hdr.build({
     highestTrackableValue: 3_600_000,
@@ -233,7 +233,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     expect(JSON.stringify(await store.results.get(first))).toBe(JSON.stringify(shown(results[0]!)));
     expect(await store.results.content(first)).toEqual(body);
     expect(await store.results.content(ids[1]!)).toBeUndefined();
-    // A late result still replaces its MISSED.
+    // A late result still replaces its MISSED result.
     const due_time = Date.parse("2026-10-01T12:00:30Z");
     const run = aRun({ result_id: ids[1]!, target_id: call, location_id: "paris", due_time });
     expect(await store.results.record([aReport(run)])).toMatchObject({ recorded: 1, late: 1 });
@@ -245,7 +245,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     const runOf = (due_time: number) =>
       aRun({ result_id: scheduledRunId(due_time, newId(T0)), target_id: call, due_time });
     const now = Math.floor(Date.now() / DAY) * DAY;
-    // The newest by a clock that was ahead; the oldest started nine days after its trigger.
+    // The newest comes from a clock that was ahead; the oldest started nine days after its trigger.
     const runs = [now - 40 * DAY, now - 39 * DAY, now + 5 * DAY].map(runOf);
     const [long] = runs as [PendingRun];
     const start = long.due_time + 9 * DAY;
@@ -279,7 +279,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     expect((await results.getMany(ids)).map(({ id }) => id)).toEqual(ids);
     const { duplicate } = await results.record(runs.map((run) => aReport(run)));
     expect(duplicate).toBe(3);
-    // Found by its time, far from that in its id.
+    // It is found by its time, far from the time in its id.
     const page = { after: "", limit: 9, from: start, to: start + 1 };
     expect((await results.listOfCall(call, page)).map(({ id }) => id)).toEqual([long.result_id]);
     const query = { call_id: call, kind: "HOUR", location_id: null } as const;

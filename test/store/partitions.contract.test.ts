@@ -17,7 +17,7 @@ const DAY = 86_400_000;
 const TODAY = Math.floor(Date.now() / DAY) * DAY;
 const DAYS = { details: 10, raw: 10, hours: 400, audit: 400 };
 
-// SQLite has one table, in which rows lie in the order of their ids.
+// SQLite has a single table, with rows in the order of their ids.
 describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreSQL", () => {
   let database: TestDatabase;
   let store: Store;
@@ -51,7 +51,7 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     await store.pendingRuns.insert(runs);
     await store.results.record(runs.map((run) => aReport(run)));
   };
-  /** Room for results of the days from so many on, as if there had been a service ever since. */
+  /** Drops the days of results that have expired by `now`; returns the number of rows of each. */
   const drop = async (now: number) => {
     const kept = keptFrom(DAYS, now, Infinity);
     const dropped: number[] = [];
@@ -119,7 +119,7 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     );
     await store.pendingRuns.insert([late]);
     await store.results.record([aReport(late, { start: second + 20 * DAY })]);
-    // The first three days have expired by their ids.
+    // The first three days have expired according to their ids.
     expect(await drop(third + 13 * DAY)).toEqual([0, 2, 0, 1]);
     expect(await tables()).toEqual([dayName(second), dayName(TODAY + 4 * DAY), "results_default"]);
     expect(await store.results.get(late.result_id)).toBeDefined();
@@ -241,6 +241,6 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
   });
 });
 
-/** Triggered at `due_time`, which its id says. */
+/** Returns a run triggered at `due_time`, as its id says. */
 const runAt = (change: Partial<PendingRun> & { readonly due_time: number }): PendingRun =>
   aRun({ result_id: scheduledRunId(change.due_time, newId(TODAY)), ...change });

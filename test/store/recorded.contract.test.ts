@@ -1,4 +1,4 @@
-// What was recorded lately, in the order of the commits, on both databases.
+// Recently recorded results, in the order of the commits, on both databases.
 import { describe, expect, it } from "vitest";
 import { RECORDED_FROM_START } from "../../src/model/recorded.ts";
 import type { RecordedBatch, RecordedPlace } from "../../src/model/recorded.ts";
@@ -18,7 +18,7 @@ async function record(store: Store, target_id: string, outcome: Outcome = {}): P
   return run.result_id;
 }
 
-/** Waits until there are so many: on PostgreSQL, for the transactions of other tests. */
+/** Waits for this many batches: on PostgreSQL, transactions of other tests may delay them. */
 async function batchesAfter(
   store: Store,
   place: RecordedPlace,
@@ -127,7 +127,7 @@ describe.each(storeKinds)("what was recorded on %s", (kind) => {
     });
     const first = await inserted.promise;
     const second = await record(store, "fast");
-    // The fast one waits for the slow one: it would come before a place that was read already.
+    // The fast one waits for the slow one: otherwise it would come before a place already read.
     const place = (read as RecordedBatch).place;
     expect(await store.recorded.after(place, 10)).toEqual([]);
     committing.resolve();

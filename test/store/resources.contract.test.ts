@@ -27,7 +27,7 @@ const bob: Principal = { ...ann, owner: "bob" };
 const eve: Principal = { ...ann, owner: "eve", org: null };
 const ALL = { after: "", limit: 1000 };
 
-/** The nth of many: what it is found by, others have as well. */
+/** Returns the nth of many documents, which shares its filter values with others. */
 function aDocument(kind: ResourceKind, n: number): NewDocument {
   const key = String(n % 100);
   return {
@@ -212,7 +212,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   it("queues concurrent changes of one document", async () => {
     const call = aCall();
     await store.documents.insert(call);
-    // A SQLite file belongs to one process, which has one connection.
+    // A SQLite file belongs to one process, with one connection.
     const stores = [store, kind === "sqlite" ? store : await database.open()];
     const field = (n: number) =>
       stores[n % 2]!.transaction(async (inner) => {

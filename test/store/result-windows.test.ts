@@ -1,4 +1,4 @@
-// Where pages of a call's results are looked for on PostgreSQL.
+// The windows in which PostgreSQL looks for pages of a call's results.
 import { describe, expect, it } from "vitest";
 import { windowsOf } from "../../src/store/result-windows.ts";
 
@@ -6,7 +6,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const SPANS = { late: 25 * HOUR, early: HOUR };
 const day = (n: number, count = 1) => ({ period: n * DAY, count });
-/** In hours. */
+/** Converts windows to hours. */
 const hours = (windows: ReturnType<typeof windowsOf>) =>
   windows.map((ranges) => ranges.map(({ start, end }) => [start / HOUR, end / HOUR]));
 

@@ -24,7 +24,7 @@ const ann = {
 } as const;
 const ALL = { after: "", limit: 1000 };
 
-/** As much of one as the store looks at. */
+/** Returns a token with only the parts that the store reads. */
 const aToken = (token: Readonly<Record<string, unknown>>): NewDocument => ({
   ...aCall(),
   kind: "token",
@@ -32,8 +32,8 @@ const aToken = (token: Readonly<Record<string, unknown>>): NewDocument => ({
 });
 
 /**
- * A SQLite connection that waits for another one in its own thread blocks that one, until it gives
- * up.
+ * Retries: a SQLite connection that waits for another one in its own thread blocks that one until
+ * it gives up.
  */
 const inOneThread = <T>(write: () => Promise<T>): Promise<T> =>
   vi.waitFor(write, { timeout: 40_000, interval: 10 });
@@ -251,12 +251,12 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       );
       await rotation;
       await serving.close();
-      // The first row is read again where it was changed between reading and writing.
+      // The first row is read again if it was changed between reading and writing.
       const ofTokens = steps.filter(({ what, checked }) => what === "token" && checked > 0);
       expect(ofTokens).toEqual([
         expect.objectContaining({ checked: 100 }),
         expect.objectContaining({ checked: 200 }),
-        // The token added meanwhile is resealed in any case; whether it is checked is a race.
+        // The token added meanwhile is always resealed; whether it is checked is a race.
         expect.objectContaining({ checked: expect.toBeOneOf([230, 231]) }),
       ]);
 

@@ -15,7 +15,7 @@ describe.each(storeKinds)("sessions on %s", (kind) => {
     const { key_id } = await insertKey(store, NOW, ANN);
     await sessions.open("a", key_id, NOW);
     await sessions.use("a", NOW + 5);
-    await sessions.use("a", NOW + 3); // overtaken
+    await sessions.use("a", NOW + 3); // overtaken by the later use
     const bounds = { used: NOW + 5, created: NOW };
     expect(await sessions.find("a", bounds)).toMatchObject({
       key: { ...ANN, key_id },

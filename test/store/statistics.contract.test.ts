@@ -1,4 +1,4 @@
-// Statistics against the results behind them, computed again with whole numbers of any size.
+// Compares statistics with the results behind them, recomputed with integers of any size.
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseInstant } from "../../src/model/instant.ts";
@@ -16,13 +16,13 @@ import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
-/** The last minutes of a leap day, a month and a week 53 are near. */
+/** Near the end of a leap day, and of a month and week 53. */
 const STARTS = [Date.UTC(2028, 1, 29, 23, 30), Date.UTC(2026, 11, 31, 23, 30)];
 
-/** One run, and what happens to its result on the way. */
+/** One run, and what happens to its result on the way to the store. */
 const anyRun = fc.record({
   start: fc.constantFrom(...STARTS),
-  // On the boundaries, and beside them.
+  // At the boundaries, and next to them.
   offset: fc.constantFrom(0, 30 * MINUTE - 1, 30 * MINUTE, 2 * HOUR, 3 * DAY, 4 * DAY, 40 * DAY),
   location_id: fc.constantFrom("local", "far"),
   result: fc.constantFrom<ResultCode>(
@@ -40,14 +40,14 @@ const anyRun = fc.record({
   dns: fc.option(fc.integer({ min: 0, max: 5_000_000 })),
   missedFirst: fc.boolean(),
   startsLate: fc.constantFrom(0, 0, 5 * MINUTE, 7 * HOUR),
-  // Of the deliveries, and of a second one.
+  // The order of the deliveries, and of a repeated one.
   order: fc.nat(),
   again: fc.option(fc.nat()),
 });
 const anyHistory = fc.record({
   runs: fc.array(anyRun, { minLength: 1, maxLength: 24 }),
   batch: fc.integer({ min: 1, max: 8 }),
-  /** Which transactions fail after recording, in turns. */
+  /** Whether each transaction fails after recording, in turn. */
   crashes: fc.array(fc.boolean(), { minLength: 1, maxLength: 5 }),
 });
 type Run = typeof anyRun extends fc.Arbitrary<infer T> ? T : never;
@@ -136,7 +136,7 @@ const reportOf = (run: PendingRun, { result, latency, dns, startsLate }: Run): R
 
 const timeOf = ({ meta }: Result): number => parseInstant(meta.start_time ?? meta.due_time)!;
 
-/** A result without a call counts, and has neither latency nor phases. */
+/** A result without a call counts, but has neither latency nor phases. */
 function expectSummary(stored: Summary, results: readonly Result[]): void {
   expect(stored.count).toBe(results.length);
   const made = results.filter(({ meta }) => categoryOf(meta.result) !== null);
@@ -157,7 +157,7 @@ function expectSummary(stored: Summary, results: readonly Result[]): void {
   }
 }
 
-/** Latencies are whole numbers, so that n³ times a moment is one, and exact. */
+/** Latencies are integers, so n³ times a moment is an integer too, and exact. */
 function expectMoments(stored: Summary, latencies: readonly number[]): void {
   const values = latencies.map(BigInt);
   const sum = (power: bigint): bigint =>
@@ -167,7 +167,7 @@ function expectMoments(stored: Summary, latencies: readonly number[]): void {
   const mean = Number(s1) / count;
   const deviation = Math.sqrt(Number(n * s2 - s1 * s1)) / count;
   const third = Number(n * n * s3 - 3n * n * s1 * s2 + 2n * s1 ** 3n) / count ** 3;
-  // A mean of some million milliseconds is exact to 1e-10 of them.
+  // Allows the mean a relative error of 1e-12, from rounding.
   const noise = 1e-12 * mean;
   expectNear(stored.mean, mean, 1e-9 * mean);
   expectNear(standardDeviation(stored), deviation, 1e-9 * deviation + noise);
@@ -185,7 +185,7 @@ const expectNear = (actual: number, expected: number, tolerance: number): void =
     tolerance,
   );
 
-/** In JSON, a value that is not a number becomes null. */
+/** A value that is not a number becomes null in JSON. */
 function expectNumbers(value: unknown): void {
   if (typeof value === "number") expect(value).toSatisfy(Number.isFinite);
   else if (typeof value === "object" && value !== null) Object.values(value).forEach(expectNumbers);

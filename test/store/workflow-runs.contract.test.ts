@@ -23,7 +23,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  /** Ordered and planned, with calls of its own. */
+  /** Orders and plans a run with calls of its own. */
   const planned = async (change: Partial<PendingRun> = {}, calls = 3): Promise<PendingRun> => {
     const run = aRun({
       target_kind: "workflow",

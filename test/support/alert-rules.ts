@@ -1,4 +1,4 @@
-// The alert rules of deploy/prometheus/, and their tests, as YAML says them.
+// Reads the alert rules of deploy/prometheus/, and their tests, from YAML.
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -10,7 +10,7 @@ export const RULES = RULE_FILES.map((file) => `${FOLDER}/${file}`);
 export const RULE_TESTS = globSync(`${FOLDER}/tests/*.yml`);
 
 export interface WrittenRule {
-  /** One of the two. */
+  /** Either this or `record`. */
   readonly alert?: string;
   readonly record?: string;
   readonly expr: string;
@@ -43,7 +43,7 @@ export interface RuleTest {
 const read = (path: string): unknown => parse(readFileSync(path, "utf8"));
 const readRules = (path: string): RuleFile => read(path) as RuleFile;
 
-/** In the order of their files' names. */
+/** In the order of their file names. */
 export const ruleGroups = RULES.toSorted().flatMap((path) => readRules(path).groups);
 
 export const rules: readonly WrittenRule[] = ruleGroups.flatMap((group) => group.rules);
@@ -56,7 +56,7 @@ export const ruleTests: readonly RuleTest[] = RULE_TESTS.flatMap((path) =>
   (read(path) as RuleTestFile).tests.flatMap((test) => test.alert_rule_test),
 );
 
-/** The series that an expression reads, each as a selector: `up{job="sonde"}`. */
+/** Returns the series that an expression reads, each as a selector: `up{job="sonde"}`. */
 export const selectorsOf = (expression: string): string[] =>
   [
     ...expression.matchAll(
@@ -78,8 +78,8 @@ export interface QuickRules extends Disposable {
 }
 
 /**
- * Copies of the rules in which time goes faster: each `for`, interval, window and offset is divided
- * by `times`. The expressions, and the thresholds in them, stay the shipped ones.
+ * Copies the rules so that time runs faster: each `for`, interval, window and offset is divided by
+ * `times`. The expressions and their thresholds stay as shipped.
  */
 export function quickRules(times: number): QuickRules {
   const folder = mkdtempSync(join(tmpdir(), "sonde-rules-"));

@@ -12,7 +12,7 @@ import { until } from "./until.ts";
 type Labels = Readonly<Record<string, string>>;
 
 export interface Alertmanager extends AsyncDisposable {
-  /** Sends these alerts, and resolves with those of which it would notify somebody. */
+  /** Sends these alerts, and resolves with those that it would notify somebody of. */
   notified(alerts: readonly Labels[]): Promise<Labels[]>;
 }
 

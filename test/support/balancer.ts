@@ -6,7 +6,7 @@ import { track } from "./no-leftovers.ts";
 
 export interface Balancer extends AsyncDisposable {
   readonly url: string;
-  /** Connections that each server took, in their order. */
+  /** Connections that each server took, in the order of the servers. */
   readonly taken: readonly number[];
 }
 

@@ -166,7 +166,7 @@ function wrongValuesOf(node: Node, value: unknown): [string, unknown][] {
   if (maxLength <= 600_000) wrong.push(["too long", "x".repeat(maxLength + 1)]);
   if (Array.isArray(value) && value.length > 0) {
     const repeated = JSON.stringify(value[0]).length * maxItems;
-    // Beyond that, it is the body that is too large.
+    // If longer, the body itself would be too large.
     if (repeated < 500_000) wrong.push(["too many", Array(maxItems + 1).fill(value[0])]);
   }
   return wrong;

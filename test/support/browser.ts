@@ -4,18 +4,18 @@ import { chromium } from "playwright-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { findProgram } from "./programs.ts";
 
-/** Pictures of the pages, kept as artifacts of a run. */
+/** Screenshots of the pages, kept as artifacts of a run. */
 export const ARTIFACTS = "test-artifacts";
 
 export interface WatchedPage {
   readonly page: Page;
   /** Errors of the page, requests that failed, and what the Content-Security-Policy refused. */
   readonly faults: readonly string[];
-  /** Every URL that was asked for. */
+  /** Every URL requested. */
   readonly requested: readonly string[];
 }
 
-/** Starts Chromium; fails with what to install where it is missing. */
+/** Starts Chromium; if it is missing, rejects with what to install. */
 export async function startBrowser(): Promise<Browser & AsyncDisposable> {
   const executablePath = findProgram("chromium");
   if (executablePath === undefined)
@@ -24,7 +24,7 @@ export async function startBrowser(): Promise<Browser & AsyncDisposable> {
     );
   return chromium.launch({
     executablePath,
-    timeout: 60_000, // it may never have been read from disk
+    timeout: 60_000, // Chromium may have to be read from disk first
     args: [
       "--no-sandbox",
       "--disable-gpu",
@@ -37,7 +37,7 @@ export async function startBrowser(): Promise<Browser & AsyncDisposable> {
   });
 }
 
-/** A page in a context of its own, with its own cookies. */
+/** Opens a page in a context of its own, with its own cookies. */
 export async function openPage(
   browser: Browser,
   options: BrowserContextOptions = {},
@@ -50,7 +50,7 @@ export async function openPage(
   page.on("pageerror", ({ message }) => faults.push(message));
   page.on("request", (request) => requested.push(request.url()));
   page.on("requestfailed", (request) => {
-    // A page that is left ends its own requests.
+    // Leaving a page aborts its requests.
     const reason = request.failure()?.errorText;
     if (reason !== "net::ERR_ABORTED") faults.push(`${request.url()}: ${reason}`);
   });
@@ -61,7 +61,7 @@ export async function openPage(
   return { page, faults, requested };
 }
 
-/** Keeps a picture of what the page shows, whole. */
+/** Keeps a full-page screenshot. */
 export async function keepPicture(page: Page, name: string): Promise<void> {
   mkdirSync(ARTIFACTS, { recursive: true });
   await page.evaluate("scrollTo(0, 0)");

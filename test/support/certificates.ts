@@ -12,7 +12,7 @@ export interface Certificate {
 }
 
 export interface Certificates {
-  /** For clients: trusts the authority as well as the public ones. */
+  /** For clients: trusts the authority as well as the public authorities. */
   readonly trusting: SecureContext;
   readonly authority: Certificate;
   /** Signed by the authority, for localhost and the loopback addresses. */

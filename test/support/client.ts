@@ -47,12 +47,12 @@ export interface Client {
     body?: object,
   ): Promise<T>;
   createCall(url: string): Promise<string>;
-  /** By default every minute at the default location. */
+  /** By default, every minute at the default location. */
   deploy(callId: string, schedule?: Schedule): Promise<string>;
   results(callId: string): Promise<readonly ListedResult[]>;
   /** The results once there are some and none is in flight. */
   ended(callId: string): Promise<readonly ListedResult[]>;
-  /** `stat` of one period; null when there is none. */
+  /** Returns the `stat` of one period; null if there is none. */
   stat(callId: string, query: string): Promise<Json | null>;
 }
 
@@ -106,7 +106,7 @@ export function createClient(exchange: Exchange): Client {
   };
 }
 
-/** `apiUrl` has no path; that of a request begins with `/api/2`. */
+/** `apiUrl` has no path; the path of a request begins with `/api/2`. */
 export const httpExchange =
   (apiUrl: string, apiKey: string) =>
   async ({ method, path, body, headers }: Parameters<Exchange>[0]) => {

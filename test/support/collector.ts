@@ -7,11 +7,11 @@ export interface CollectedSpan {
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly name: string;
-  /** Epoch milliseconds. */
+  /** Milliseconds since the epoch. */
   readonly start: number;
   readonly end: number;
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** Of the process that sent it. */
+  /** Attributes of the process that sent it. */
   readonly resource: Readonly<Record<string, unknown>>;
 }
 

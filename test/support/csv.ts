@@ -1,6 +1,9 @@
-// Reads CSV as RFC 4180 has it, with nothing of ours.
+// Reads CSV according to RFC 4180, without any code of ours.
 
-/** Objects by the names of the header. Throws where a record has other fields than the header. */
+/**
+ * Returns objects keyed by the header's names. Throws if a record's number of fields differs from
+ * the header's.
+ */
 export function parseCsv(text: string): Record<string, string>[] {
   const [header = [], ...records] = recordsOf(text);
   return records.map((record) => {

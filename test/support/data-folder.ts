@@ -1,5 +1,5 @@
-// The data folder of a service that has run: results of weeks, secrets, schedules, and runs that
-// wait for their outcome.
+// Makes the data folder of a service that has run: weeks of results, secrets, schedules, and runs
+// that await their outcome.
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,21 +26,21 @@ import { until } from "./until.ts";
 export const CALLS = 3;
 const SIZE = { calls: CALLS, locations: 2, frequency: 360 };
 const WEEKS = 5;
-/** Of the simulation. */
+/** Results of the simulation. */
 export const RESULTS = CALLS * SIZE.locations * 4 * 7 * WEEKS;
 const MINUTE_MS = 60_000;
 export const DEPLOYMENTS = 2;
 
 export interface DataFolder extends TestFolder {
   readonly masterKey: string;
-  /** Of an owner. */
+  /** Belongs to an owner. */
   readonly apiKey: string;
-  /** Due every minute since the folder's service "stopped", minutes ago. */
+  /** Due every minute since the folder's service "stopped", which was minutes ago. */
   readonly schedules: readonly Schedule[];
   readonly stopped: number;
 }
 
-/** Its service opened its last slot `minutes` ago. */
+/** Makes the folder of a service that opened its last slot `minutes` ago. */
 export async function makeDataFolder(targetUrl: string, minutes = 5): Promise<DataFolder> {
   const folder = makeFolder();
   const key = randomBytes(32);
@@ -61,7 +61,7 @@ export async function makeDataFolder(targetUrl: string, minutes = 5): Promise<Da
   const schedules = await deployMany(store, targetUrl, DEPLOYMENTS, stopped + MINUTE_MS);
   const apiKey = await leaveWork(store, stopped);
   await store.close();
-  // A beat has looked at this one; the other was deployed after the last.
+  // A beat has seen this one; the other was deployed after the last beat.
   using database = new DatabaseSync(join(folder.dataDir, "sonde.db"));
   database.exec(`delete from new_schedules where deployment_id = '${schedules[0]?.deployment_id}'`);
   return { ...folder, masterKey: key.toString("base64"), apiKey, schedules, stopped };
@@ -96,7 +96,7 @@ async function leaveWork(store: Store, stopped: number): Promise<string> {
   return key;
 }
 
-/** Resolves when each slot since the folder's service stopped has its outcome. */
+/** Resolves when each slot since the service stopped has its outcome. */
 export const caughtUp = (store: Store, { schedules, stopped }: DataFolder): Promise<void> =>
   until(async () => {
     const { results } = await readLedger(store, schedules);
@@ -106,6 +106,6 @@ export const caughtUp = (store: Store, { schedules, stopped }: DataFolder): Prom
     expect(await store.slots.countLate()).toBe(0);
   });
 
-/** The names in the folder that commands leave while they have not ended. */
+/** Returns the names of files that commands leave in the folder until they end. */
 export const partialsIn = (folder: string): string[] =>
   readdirSync(folder).filter((name) => name.includes(".partial-"));

@@ -1,4 +1,4 @@
-// Many deployments in a store shared by processes, and checks of their outcomes.
+// Stores many deployments in a store that processes share, and checks their outcomes.
 import { randomBytes } from "node:crypto";
 import { expect, vi } from "vitest";
 import { SCHEDULER_LEASE, slotOf } from "../../src/model/slots.ts";
@@ -22,7 +22,7 @@ const everyMinute = {
 } as const;
 
 /**
- * Stores calls with one-minute schedules, spread over the minute, by default active since its start.
+ * Stores calls with one-minute schedules, spread over the minute, by default active from its start.
  */
 export async function deployMany(
   store: Store,
@@ -73,7 +73,7 @@ export async function deployOften(
 export interface OftenDeployed {
   readonly id: string;
   readonly url: string;
-  /** Default: `local`. */
+  /** Default `local`. */
   readonly location?: string;
   readonly count: number;
 }
@@ -94,7 +94,7 @@ export const outcomesOf = (
     { timeout: withinMs, interval: 200 },
   );
 
-/** Expects a correct ledger and returns it. */
+/** Expects a correct ledger, and returns it. */
 export async function expectLedger(store: Store, schedules: readonly Schedule[]): Promise<Ledger> {
   const lease = await store.leases.acquire(SCHEDULER_LEASE, "test", await store.now(), 1000);
   const ledger = await readLedger(store, schedules);

@@ -1,4 +1,4 @@
-// A listener to server-sent events, as a program is one.
+// Listens to server-sent events, as a client program does.
 import { expect } from "vitest";
 
 export interface ServerEvent {
@@ -9,17 +9,17 @@ export interface ServerEvent {
 
 export interface EventListener extends AsyncDisposable {
   readonly events: readonly ServerEvent[];
-  /** The newest id, of events and of none. */
+  /** The newest id, also of messages without an event. */
   readonly lastId: () => string;
-  /** Comments and names of fields, in their order. */
+  /** Comments and field names, in order. */
   readonly lines: readonly string[];
-  /** Resolves once the server has ended the stream, or broken it. */
+  /** Resolves once the server has ended or broken the stream. */
   readonly ended: Promise<"ended" | "broken">;
-  /** Waits for so many events in all. */
+  /** Waits for `count` events in all. */
   readonly until: (count: number) => Promise<readonly ServerEvent[]>;
 }
 
-/** Resolves once the stream is open, and says where it is. Rejects with the answer otherwise. */
+/** Resolves once the stream is open and has sent its position. Rejects with any other answer. */
 export async function listen(
   url: string,
   headers: Readonly<Record<string, string>>,

@@ -18,7 +18,7 @@ const child = spawn("npm", ["start", "--", "--demo"], {
   stdio: ["ignore", "pipe", "inherit"],
   detached: true,
 });
-// A terminal's Ctrl-C reaches the whole process group.
+// Signals the whole process group, as a terminal does at Ctrl-C.
 const signalAll = (signal: NodeJS.Signals): boolean => process.kill(-(child.pid as number), signal);
 const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
 const lines = createInterface({ input: child.stdout });

@@ -9,13 +9,14 @@ import { createServer } from "node:net";
 const FIRST = 10_000;
 const END = 32_768;
 
-// Each test worker has its own share, so that none takes another's; the global setup has the first.
+// Each test worker has its own share, so that none takes another's port; the global setup has the
+// first.
 const SHARES = 8;
 const SHARE = Math.floor((END - FIRST) / SHARES);
 const worker = Number(process.env["VITEST_POOL_ID"] ?? 0) % SHARES;
 const given = new Set<number>();
 
-/** A port of 127.0.0.1 that is free for TCP and UDP; a different one each time. */
+/** Returns a port of 127.0.0.1 that is free for TCP and UDP; a different one each time. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = FIRST + worker * SHARE + randomInt(SHARE);

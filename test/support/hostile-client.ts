@@ -1,13 +1,13 @@
-// A client that sends more than anybody wants, or less than it announced.
+// A client that sends more than the server accepts, or less than it announced.
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 
-/** A client's buffers, the server's, and what the server reads. */
+/** Allows for the client's buffers, the server's, and what the server reads. */
 export const MOST_SENT = 16 * 1024 * 1024;
 const PIECE = `10000\r\n${"b".repeat(0x1_00_00)}\r\n`;
 
-/** Sends a body without end until the connection is closed, or four times too much was taken. */
+/** Sends an endless body until the connection is closed, or four times too much was sent. */
 export async function sendEndlessly(
   port: number,
   start: string,
@@ -27,7 +27,7 @@ export async function sendEndlessly(
   return { answer, sent: socket.bytesWritten };
 }
 
-/** What arrives until the server closes the connection. */
+/** Returns what arrives until the server closes the connection. */
 export async function answerTo(port: number, sent: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   let answer = "";
@@ -37,7 +37,7 @@ export async function answerTo(port: number, sent: string): Promise<string> {
   return answer;
 }
 
-/** Whether the server closes one connection more than `allowed`, and none of the others. */
+/** Whether the server closes the one connection beyond `allowed`, and none of the others. */
 export async function closedBeyond(port: number, allowed: number): Promise<boolean> {
   const within = Array.from({ length: allowed }, () => connect(port, "127.0.0.1"));
   await Promise.all(within.map((socket) => once(socket, "connect")));
@@ -48,6 +48,6 @@ export async function closedBeyond(port: number, allowed: number): Promise<boole
   return areOpen;
 }
 
-/** Whatever it ends with: a write to a closed connection is an error. */
+/** Resolves however the connection ends: a write to a closed connection is an error. */
 const closeOf = (socket: Socket): Promise<void> =>
   new Promise((resolve) => socket.on("error", () => undefined).once("close", () => resolve()));

@@ -1,4 +1,4 @@
-// Insights reports in a store, computed from outcomes by the rules of the score.
+// Stores insights reports, computed from outcomes by the rules of the score.
 import { insightId } from "../../src/model/insight.ts";
 import type { InsightDetails, InsightKind } from "../../src/model/insight.ts";
 import { ownedBy } from "../../src/model/access.ts";
@@ -6,7 +6,7 @@ import type { Actor } from "../../src/model/access.ts";
 import { scoreOf } from "../../src/model/score.ts";
 import type { Store } from "../../src/store/store.ts";
 
-/** A Monday, and the first of the month before it. */
+/** A Monday. */
 export const WEEK = Date.UTC(2026, 8, 21);
 export const WEEK_MS = 7 * 86_400_000;
 
@@ -24,7 +24,7 @@ export interface GivenInsight {
   readonly kind?: InsightKind;
   readonly start?: number;
   readonly of?: Actor;
-  /** Calls that passed, each after 100 ms. */
+  /** Calls that passed, each in 100 ms. */
   readonly passed?: number;
   readonly failed?: number;
   readonly slow?: number;

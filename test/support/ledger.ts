@@ -17,7 +17,7 @@ export interface Ledger {
   readonly pending: readonly PendingRun[];
 }
 
-/** The ledger of the schedules' calls. */
+/** Reads the ledger of the schedules' calls. */
 export async function readLedger(store: Store, schedules: readonly Schedule[]): Promise<Ledger> {
   const calls = schedules.map(({ target_id }) => target_id);
   return {
@@ -91,7 +91,9 @@ const comparable = (summary: Summary) => ({
   percentiles: percentiles(summary, [0, 25, 50, 75, 90, 99, 100]),
 });
 
-/** The last digits of moments depend on the order; counts, buckets and phases are exact. */
+/**
+ * The last digits of moments depend on the order of addition; counts, buckets and phases are exact.
+ */
 function approximately(value: ReturnType<typeof comparable>) {
   const near = (n: number): unknown =>
     expect.closeTo(n, 6 - Math.ceil(Math.log10(Math.max(1, Math.abs(n)))));

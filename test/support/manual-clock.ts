@@ -1,4 +1,4 @@
-// A Clock moved only by the test.
+// A clock that only the test moves.
 import type { Clock } from "../../src/runtime/clock.ts";
 
 export interface ManualClock extends Clock {
@@ -8,7 +8,7 @@ export interface ManualClock extends Clock {
   work(ms: number): void;
   /** Sets the wall clock only, as an operator or NTP does, and wakes due waits. */
   setNow(ms: number): Promise<void>;
-  /** The instants awaited, earliest first; for a pause, as long as the wall clock is not set. */
+  /** The awaited instants, earliest first; for a pause, assuming that the wall clock is not set. */
   waiting(): readonly number[];
 }
 
@@ -34,7 +34,7 @@ export function createManualClock(startMs: number): ManualClock {
       if (!next) return;
       waiters.delete(next);
       next.resolve();
-      await settle(); // the woken may wait again, for an instant that is due too
+      await settle(); // a woken waiter may wait again, for an instant that is due too
     }
   };
 

@@ -1,4 +1,4 @@
-// Thousands of calls with results of the last hours, put into a store directly.
+// Puts thousands of calls with results of the last hours directly into a store.
 import { callResource } from "../../src/model/call.ts";
 import type { ResultCode } from "../../src/model/result.ts";
 import { newId } from "../../src/runtime/ids.ts";
@@ -8,7 +8,7 @@ import { aCall, aReport, aRun } from "./runs.ts";
 const HOUR_MS = 3_600_000;
 const AT_ONCE = 1000;
 
-/** One in so many of the results, by the number of its call. */
+/** A call whose number is a multiple of `every` gets this code; the first match applies. */
 const RESULTS: readonly (readonly [every: number, code: ResultCode])[] = [
   [17, "HTTP_SERVER_ERROR"],
   [13, "HTTP_CLIENT_ERROR"],
@@ -17,13 +17,13 @@ const RESULTS: readonly (readonly [every: number, code: ResultCode])[] = [
 
 export interface ManyCalls {
   readonly count: number;
-  /** Of each call: in how many hours up to now it ran, once in each. */
+  /** Hours up to now in which each call ran, once in each. */
   readonly hours: number;
   readonly now: number;
   readonly owner?: string;
 }
 
-/** Named `call 00042 of shop 2`, in the order of their numbers. Returns their ids. */
+/** Stores calls named `call 00042 of shop 2`, in the order of their numbers. Returns their ids. */
 export async function seedCalls(
   store: Store,
   { count, hours, now, owner = "ann" }: ManyCalls,

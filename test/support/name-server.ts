@@ -23,7 +23,7 @@ const TYPES = { 4: 1, 6: 28, cname: 5 } as const;
 const LONGEST_DATAGRAM = 1232;
 const TRUNCATED = 0x0200;
 
-/** Like a real name server, omits addresses of a family other than the question's. */
+/** Omits addresses of a family other than the question's, as real name servers do. */
 export async function startNameServer(
   answer: (name: string, family: 4 | 6) => Answer | Promise<Answer>,
 ): Promise<NameServer> {

@@ -4,7 +4,7 @@ import { accountsConfig } from "../../src/bus/nats/accounts.ts";
 import { publicKeyOf, userSeedOf } from "../../src/bus/nats/nkey.ts";
 
 export interface NatsAccounts {
-  /** Of the servers. */
+  /** Configuration of the servers. */
   readonly config: string;
   readonly hubSeed: string;
   readonly seedOf: (locationId: string) => string;

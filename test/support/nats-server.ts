@@ -11,13 +11,13 @@ import { track } from "./no-leftovers.ts";
 import { findProgram } from "./programs.ts";
 
 export interface NatsServerOptions {
-  /** Default: a free one. */
+  /** Default a free one. */
   readonly port?: number;
-  /** Default: a temporary folder, removed on disposal. */
+  /** Default a temporary folder, removed on disposal. */
   readonly storeDir?: string;
-  /** Contents of its configuration file. */
+  /** Contents of the configuration file. */
   readonly config?: string;
-  /** Default: true. */
+  /** Default true. */
   readonly jetstream?: boolean;
 }
 
@@ -85,7 +85,7 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   };
 }
 
-/** Three servers; `stack` disposes of them. */
+/** Starts three servers; `stack` disposes of them. */
 export async function startNatsCluster(stack: AsyncDisposableStack): Promise<NatsServer[]> {
   const ports = await Promise.all([freePort(), freePort(), freePort()]);
   const routes = ports.map((port) => `nats://127.0.0.1:${port}`);

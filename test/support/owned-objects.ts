@@ -1,4 +1,4 @@
-// One of everything that a caller can own, created through the API with a given sharing.
+// Creates one of everything that a caller can own, through the API and with a given sharing.
 import { create, createAuthSetting, createCall } from "./api.ts";
 import type { Caller, TestApi } from "./api.ts";
 import { storeInsight } from "./insights.ts";
@@ -101,7 +101,7 @@ export async function makeObjects(api: TestApi, as: Caller, sharing: Sharing): P
   };
 }
 
-/** A report of the last week that closed. */
+/** Stores a report of the last closed week. */
 async function insightOf({ store }: TestApi, call_id: string): Promise<void> {
   const stored = await store.documents.get("call", call_id);
   if (!stored) throw new Error(`no call ${call_id}`);
@@ -109,7 +109,7 @@ async function insightOf({ store }: TestApi, call_id: string): Promise<void> {
   await storeInsight(store, { call_id, start, of: ownerOf(stored) });
 }
 
-/** The id of a finished run's result, with response content. */
+/** Returns the id of a finished run's result, which has response content. */
 async function resultOf({ send, store }: TestApi, as: Caller, path: string): Promise<string> {
   const { body } = await send<{
     readonly result_id?: string;

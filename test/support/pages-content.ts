@@ -1,8 +1,8 @@
-// Something on every page: one object of each kind, and the paths of the pages that show them.
+// Content for every page: one object of each kind, and the paths of the pages that show them.
 import type { Client } from "./client.ts";
 
 export interface NamedPage {
-  /** Of its pictures. */
+  /** Name of its screenshots. */
   readonly name: string;
   readonly path: string;
 }
@@ -16,7 +16,7 @@ interface Named extends Made {
 }
 
 export interface Texts {
-  /** Of everything that has a name. */
+  /** Name of everything that has one. */
   readonly name: string;
   readonly tag: string;
   readonly header: string;
@@ -31,8 +31,8 @@ export const PLAIN: Texts = {
 };
 
 /**
- * Makes one object of each kind with these texts, runs what can be run, and resolves to their
- * pages. `url`: what the call calls.
+ * Creates one object of each kind with these texts, runs what can be run, and resolves with their
+ * pages. `url` is the call's target.
  */
 export async function makeContent(
   client: Client,
@@ -98,7 +98,7 @@ export async function makeContent(
   ];
 }
 
-/** The pages of the navigation, and forms of something new. */
+/** The pages of the navigation, and the forms for new objects. */
 export const PAGES: readonly NamedPage[] = [
   { name: "calls", path: "/calls" },
   { name: "call-new", path: "/calls/new" },
@@ -115,7 +115,7 @@ export const PAGES: readonly NamedPage[] = [
   { name: "audit", path: "/audit" },
 ];
 
-/** The pages of the demo: its slow call, and an insight of its history. */
+/** Returns the pages of the demo: its slow call, and an insight of its history. */
 export async function demoPages(client: Client): Promise<NamedPage[]> {
   const calls = await client.send<{ results: Named[] }>("GET", "/calls/?limit=1000");
   const slow = calls.results.find(({ meta }) => meta.name === "Demo: slow");

@@ -13,7 +13,7 @@ export const OWNER_KEY = "0123456789abcdefghijABCDEFGHIJ01";
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
-/** Starts Sonde and a browser; both end with the disposal. */
+/** Starts Sonde and a browser; disposal ends both. */
 export async function startPages({
   args = ["serve"],
   env = {},
@@ -31,7 +31,10 @@ export async function startPages({
     sonde,
     api,
     client: httpClient(api, OWNER_KEY),
-    /** A page at this path, such as `/calls`, signed in with the key; in a context of its own. */
+    /**
+     * Opens the page at this path, such as `/calls`, signed in with the key, in a context of its
+     * own.
+     */
     async open(
       path: string,
       { key = OWNER_KEY, ...options }: BrowserContextOptions & { readonly key?: string } = {},
@@ -54,7 +57,7 @@ export interface Rules {
   readonly but?: readonly string[];
 }
 
-/** What axe finds on the page as it is shown: by all rules, by `only` these, or by all `but` these. */
+/** Returns what axe finds on the page as shown: by all rules, `only` these, or all `but` these. */
 export async function findingsOf(page: Page, { only, but = [] }: Rules = {}): Promise<string[]> {
   await page.evaluate(AXE);
   const options = {

@@ -19,7 +19,7 @@ export interface PostgresServer extends AsyncDisposable {
   createDatabase(): Promise<string>;
   /** Restarts the server with TLS and this certificate; connections without TLS stay possible. */
   secure(certificate: Certificate): Promise<void>;
-  /** False once it has ended by itself. */
+  /** False once it has ended unexpectedly. */
   isRunning(): boolean;
   /** Stops the server like a crash; `start` restarts it on the same data and port. */
   kill(): Promise<void>;
@@ -27,11 +27,11 @@ export interface PostgresServer extends AsyncDisposable {
 }
 
 export interface PostgresServerOptions {
-  /** Whether it syncs to disk as in production; tests do without. */
+  /** Whether it syncs to disk as in production; tests run without. */
   readonly durable?: boolean;
-  /** Default: a free port of 127.0.0.1. */
+  /** Default a free port of 127.0.0.1. */
   readonly address?: { readonly host: string; readonly port: number };
-  /** Where its data is; default: the folder for temporary files. */
+  /** The folder of its data; by default, the one for temporary files. */
   readonly folder?: string;
   /** Changes the configuration in the data folder before the first start. */
   readonly configure?: (data: string) => void;
@@ -174,7 +174,7 @@ function requirePostgres(): string {
   );
 }
 
-/** PostgreSQL refuses to run as root: run it as the user that its package created. */
+/** PostgreSQL refuses to run as root, so run it as the user that its package created. */
 function runAs(directory: string): Identity {
   if (process.getuid?.() !== 0) return {};
   const idOf = (flag: string): number =>
@@ -192,7 +192,7 @@ async function untilReady(url: string, exitCode: () => number | null): Promise<v
       await client.end();
       return;
     } catch (cause) {
-      if (isRefused(cause)) return; // it is ready, for others
+      if (isRefused(cause)) return; // it is ready, but refuses this login
       if (exitCode() !== null || attempt > 600)
         throw new Error("PostgreSQL did not start", { cause });
       await new Promise((resolve) => setTimeout(resolve, 50));

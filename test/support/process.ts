@@ -1,4 +1,5 @@
-// The real program as a child process, on free ports and in its own data folder, always cleaned up.
+// Runs the real program as a child process, on free ports and in its own data folder, and always
+// cleans up.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -11,7 +12,10 @@ import { track } from "./no-leftovers.ts";
 import { findProgram } from "./programs.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-/** For every process of the tests: starts that find compiled code cost little more than half. */
+/**
+ * Shared by every process of the tests: a start that finds compiled code takes little more than
+ * half the time.
+ */
 export const COMPILED_CODE = fileURLToPath(
   new URL("../../node_modules/.cache/sonde", import.meta.url),
 );
@@ -19,7 +23,7 @@ const PACKAGE = new URL("../../package.json", import.meta.url);
 const { scripts } = JSON.parse(readFileSync(PACKAGE, "utf8")) as {
   readonly scripts: { readonly start: string };
 };
-/** What `npm start` gives to Node. */
+/** The options that `npm start` gives to Node. */
 export const V8_OPTIONS: readonly string[] = scripts.start
   .split(" ")
   .filter((word) => word.startsWith("--"));
@@ -42,7 +46,7 @@ export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The working directory, for several processes on the same data. Default: a temporary one. */
   readonly folder?: string;
-  /** The entry of another version of the program. Default: that of this one. */
+  /** The entry point of another version of the program. Default: that of this one. */
   readonly main?: string;
   /** Maximum size of each file it writes; beyond that, writes fail as on a full disk. */
   readonly maxFileBytes?: number;
@@ -56,7 +60,7 @@ export interface SondeProcess extends AsyncDisposable {
   ops(): Promise<string>;
   /** Resolves when /readyz reports ready. */
   ready(): Promise<void>;
-  /** The first matching log line, past or future. */
+  /** Resolves with the first matching log line, past or future. */
   logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
   log(): readonly LogLine[];
   stdout(): string;
@@ -100,7 +104,7 @@ export function startSonde(
   ];
   const child = spawn(program, words, {
     cwd,
-    // Without this process's own settings.
+    // Drops this process's own settings.
     env: {
       PATH: process.env["PATH"],
       NODE_COMPILE_CACHE: COMPILED_CODE,
@@ -162,7 +166,7 @@ export function startSonde(
   };
 }
 
-/** The command prefix that limits the size of each file a program writes. */
+/** Returns the command prefix that limits the size of each file a program writes. */
 export function limitFiles(bytes: number): [string, string] {
   const prlimit = findProgram("prlimit");
   if (prlimit === undefined)
@@ -175,7 +179,7 @@ export interface Ended extends Exit {
   readonly stderr: string;
 }
 
-/** Runs a command to its end; if it takes too long, kills it, and `signal` is set. */
+/** Runs a command to its end. If it takes too long, kills it, and the result has a `signal`. */
 export async function runSonde(
   args: readonly string[],
   options: ProcessOptions = {},
@@ -198,7 +202,7 @@ interface Output {
   readonly stderr: () => string;
   readonly lines: () => readonly LogLine[];
   line(fits: (line: LogLine) => boolean): Promise<LogLine>;
-  /** Rejects everyone who waits for a line, with the reason. */
+  /** Rejects everything that waits for a line, with the reason. */
   end(why: string): void;
 }
 

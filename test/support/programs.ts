@@ -1,4 +1,4 @@
-// The programs that tests start: where they are, and what they print first.
+// Finds the programs that tests start, and reads their first output.
 import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, existsSync, readdirSync } from "node:fs";
@@ -16,7 +16,7 @@ const searchPath = (): string[] => [
   ...SERVER_FOLDERS,
 ];
 
-/** The first executable with this name. */
+/** Returns the first executable with this name. */
 export const findProgram = (
   name: string,
   folders: readonly string[] = searchPath(),
@@ -32,7 +32,7 @@ function isRunnable(path: string): boolean {
   }
 }
 
-/** The folder with the programs of PostgreSQL 15 or later. */
+/** Returns the folder of the programs of PostgreSQL 15 or later. */
 export function findPostgres(): string | undefined {
   const versions = existsSync(POSTGRES_VERSIONS) ? readdirSync(POSTGRES_VERSIONS) : [];
   return versions
@@ -42,7 +42,7 @@ export function findPostgres(): string | undefined {
     .find((folder) => ["initdb", "postgres"].every((name) => isRunnable(join(folder, name))));
 }
 
-/** The first output of a child; rejects if it ends without any. */
+/** Resolves with the first output of a child; rejects if it ends without any. */
 export async function firstOutput(
   child: ChildProcessByStdio<null, Readable, null>,
 ): Promise<string> {

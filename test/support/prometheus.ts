@@ -17,18 +17,21 @@ export const SHIPPED_CONFIG = "deploy/prometheus/prometheus.yml";
 export const RULE_FILES = ["rules/sonde.yml", "rules/calls.yml"] as const;
 
 export interface ScrapedTarget {
-  /** `http://<host>:<port>`, as `SondeProcess.ops` resolves with. */
+  /** `http://<host>:<port>`, as `SondeProcess.ops` returns it. */
   readonly url: string;
-  /** Labels of the target; `__meta_…` ones are for the relabelling of the shipped configuration. */
+  /**
+   * Labels of the target; those with `__meta_…` are for the relabelling of the shipped
+   * configuration.
+   */
   readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface PrometheusOptions {
-  /** Default: none, until `scrape`. */
+  /** Default none, until `scrape` is called. */
   readonly targets?: readonly ScrapedTarget[];
-  /** Default: none. */
+  /** Default none. */
   readonly ruleFiles?: readonly string[];
-  /** Of scrapes and rules, in the syntax of Prometheus; default one second. */
+  /** Interval of scrapes and rules, in the syntax of Prometheus; default one second. */
   readonly interval?: string;
   readonly externalLabels?: Readonly<Record<string, string>>;
 }
@@ -50,7 +53,7 @@ export interface Rule {
   readonly type: "alerting" | "recording";
   readonly name: string;
   readonly query: string;
-  /** `unknown` until it was evaluated. */
+  /** `unknown` until it is evaluated. */
   readonly health: "ok" | "err" | "unknown";
   readonly lastError?: string;
 }
@@ -59,7 +62,7 @@ export interface Prometheus extends AsyncDisposable {
   readonly url: string;
   /** Replaces the targets; Prometheus takes a second or so to notice. */
   scrape(targets: readonly ScrapedTarget[]): void;
-  /** Rejects with Prometheus' message where the expression is wrong. */
+  /** Rejects with Prometheus' message if the expression is wrong. */
   query(expression: string): Promise<Sample[]>;
   alerts(): Promise<Alert[]>;
   rules(): Promise<Rule[]>;
@@ -71,7 +74,7 @@ export async function startPrometheus(options: PrometheusOptions = {}): Promise<
   const targetsFile = join(folder, "targets.json");
   const scrape: Prometheus["scrape"] = (targets) => {
     writeFileSync(`${targetsFile}.new`, JSON.stringify(targets.map(targetGroup)));
-    renameSync(`${targetsFile}.new`, targetsFile); // Prometheus never reads half of it
+    renameSync(`${targetsFile}.new`, targetsFile); // so that Prometheus never reads half of it
   };
   scrape(options.targets ?? []);
   writeFileSync(join(folder, "prometheus.yml"), configOf(options, targetsFile));
@@ -114,7 +117,7 @@ export async function startPrometheus(options: PrometheusOptions = {}): Promise<
   };
 }
 
-/** Of processes by the names that deploy/compose.yaml would give them. */
+/** Returns targets for processes, under the names that deploy/compose.yaml would give them. */
 export const targetsOf = (
   processes: Readonly<Record<string, SondeProcess>>,
 ): Promise<ScrapedTarget[]> =>
@@ -127,7 +130,7 @@ export const targetsOf = (
 
 const targetGroup = ({ url, labels }: ScrapedTarget) => ({ targets: [new URL(url).host], labels });
 
-/** The shipped scrape configuration, with targets from a file in the place of DNS. */
+/** Builds the shipped scrape configuration, with targets from a file instead of DNS. */
 function configOf(
   { ruleFiles = [], interval = "1s", externalLabels = {} }: PrometheusOptions,
   targetsFile: string,
@@ -152,7 +155,7 @@ function configOf(
 }
 
 interface Server {
-  /** Rejects if it ends by itself, with what it said. */
+  /** Rejects with its output if it ends unexpectedly. */
   readonly ended: Promise<never>;
   end(): Promise<void>;
 }
@@ -177,7 +180,7 @@ function spawnPrometheus(folder: string, port: number): Server {
   const ended = exited.then(() => {
     throw new Error(`Prometheus ended: ${said.join("")}`);
   });
-  ended.catch(() => undefined); // whoever waits for it hears of it
+  ended.catch(() => undefined); // rejects for those who await it
   // A test that times out does not dispose of its server.
   const killNow = (): unknown => server.kill("SIGKILL");
   process.once("exit", killNow);

@@ -1,4 +1,4 @@
-// Takes the pictures of the README in a demo that has run for an hour, by a link that signs in.
+// Takes the screenshots of the README in a demo that has run for an hour, by a link that signs in.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -27,7 +27,7 @@ await take(page, "insight");
 
 async function take(shown: Page, name: string): Promise<void> {
   await shown.locator("main h1").first().waitFor();
-  await delay(4000); // charts draw when they have read their figures
+  await delay(4000); // charts are drawn once their figures have been read
   mkdirSync(IMAGES, { recursive: true });
   await shown.screenshot({ path: join(IMAGES, `${name}.png`) });
 }

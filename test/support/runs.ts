@@ -1,4 +1,4 @@
-// Makers of runs, reports, documents and API keys with unique ids.
+// Makes runs, reports, documents and API keys with unique ids.
 import { randomUUID } from "node:crypto";
 import { callResource } from "../../src/model/call.ts";
 import { workflowResource } from "../../src/model/workflow.ts";
@@ -55,7 +55,9 @@ export function aReport(run: PendingRun, outcome: Outcome = {}): RunReport {
   };
 }
 
-/** The report of a planned workflow run; its calls have these outcomes, COMPLETE by default. */
+/**
+ * Builds the report of a planned workflow run; its calls have these outcomes, by default COMPLETE.
+ */
 export function aWorkflowReport(run: PendingRun, outcomes: readonly Outcome[] = []): RunReport {
   const callIds = run.call_ids ?? [];
   const ids = stepIds(run.due_time, run.result_id, callIds.length);
@@ -152,7 +154,7 @@ export function aResult(run: PendingRun, outcome: Outcome = {}): Result {
   };
 }
 
-/** A stored workflow of these calls. */
+/** Builds a stored workflow of these calls. */
 export function aWorkflow(
   call_ids: readonly string[],
   change: Partial<NewDocument> = {},
@@ -176,7 +178,7 @@ export function aWorkflow(
   };
 }
 
-/** A stored call, private by default. */
+/** Builds a stored call, private by default. */
 export function aCall(change: Partial<NewDocument> & { readonly url?: string } = {}): NewDocument {
   const { url = "https://target.test/path", ...rest } = change;
   const id = change.id ?? newId(T0);

@@ -1,7 +1,7 @@
-// Random choices of fault tests, which a seed repeats.
+// Random choices for fault tests, which a seed reproduces.
 import type { TestContext } from "vitest";
 
-/** Announces the seed of a test's random choices: FAULT_SEED, where that is set. */
+/** Announces and returns the seed of a test's random choices: FAULT_SEED if set. */
 export async function announcedSeed({ annotate }: Pick<TestContext, "annotate">): Promise<number> {
   const seed = Number(process.env["FAULT_SEED"] ?? Math.floor(Math.random() * 2 ** 32));
   await annotate(`FAULT_SEED=${seed} repeats this test's random choices`);
@@ -19,6 +19,6 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** From `from` up to `to`. */
+/** Returns a number from `from` up to `to`. */
 export const between = (random: () => number, from: number, to: number): number =>
   from + random() * (to - from);

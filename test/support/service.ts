@@ -1,5 +1,5 @@
-// The whole service as its operator runs it: real processes on NATS and PostgreSQL, with calls due
-// every minute, and the check that its ledger holds.
+// The whole service as an operator runs it: real processes on NATS and PostgreSQL, with calls due
+// every minute, and a check that its ledger holds.
 import { expect, inject, vi } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -17,11 +17,11 @@ import type { HttpTarget } from "./target-server.ts";
 export interface ServiceOptions {
   /** Calls that are due every minute; default 60. */
   readonly deployments?: number;
-  /** Default: an empty database of the tests' server. */
+  /** Default an empty database on the tests' server. */
   readonly databaseUrl?: string;
   /** URLs of its NATS servers, comma-separated. Default: a server of its own. */
   readonly natsUrl?: string;
-  /** Of every process. */
+  /** Settings of every process. */
   readonly settings?: Readonly<Record<string, string>>;
 }
 
@@ -38,9 +38,9 @@ export interface TestService extends AsyncDisposable {
   /** Resolves when a run due after `ms` is complete. */
   completes(ms?: number): Promise<void>;
   /**
-   * Waits for the outcome of every run that is due by now, up to four minutes for a run that was
-   * lost, and stops all processes. Expects one outcome for each due slot, and statistics that count
-   * each once: by the tests' own sums, and by `sonde stats rebuild`.
+   * Waits for the outcome of every run due by now, up to four minutes for a lost run, and stops all
+   * processes. Expects one outcome for each due slot, and statistics that count each once: by the
+   * tests' own sums, and by `sonde stats rebuild`.
    */
   expectLedgerHolds(): Promise<Ledger>;
 }
@@ -106,10 +106,10 @@ type Result = Ledger["results"][number];
 
 export const isComplete = ({ meta }: Result): boolean => meta.result === "COMPLETE";
 
-/** In epoch milliseconds. */
+/** In milliseconds since the epoch. */
 export const dueOf = ({ meta }: Result): number => Date.parse(meta.due_time);
 
-/** Of the process's /metrics. */
+/** Sums the metric's values in the process's /metrics. */
 export async function metricOf(sonde: SondeProcess, name: string): Promise<number> {
   const response = await fetch(`${await sonde.ops()}/metrics`);
   const lines = (await response.text()).split("\n");
@@ -117,7 +117,7 @@ export async function metricOf(sonde: SondeProcess, name: string): Promise<numbe
   return values.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-/** The answer of the process's /readyz, with its status. */
+/** Returns the answer of the process's /readyz, and whether it was a success. */
 export async function readinessOf(sonde: SondeProcess): Promise<{
   readonly ok: boolean;
   readonly body: { readonly degraded?: readonly { readonly reason: string }[] };

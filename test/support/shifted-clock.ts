@@ -1,12 +1,14 @@
-// The system clock with offsets that the test sets.
+// The system clock, shifted by offsets that the test sets.
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 
 export interface ShiftedClock extends Clock {
-  /** Sets the wall clock, forwards or back, and wakes due waits. Leaves the monotonic clock. */
+  /**
+   * Sets the wall clock, forwards or back, and wakes due waits. Leaves the monotonic clock alone.
+   */
   moveTo(instant: number): void;
-  /** Lets time pass until then, on both clocks, and wakes due waits. */
+  /** Lets time pass until `instant` on both clocks, and wakes due waits. */
   passTo(instant: number): void;
 }
 

@@ -1,4 +1,4 @@
-// A file system of a few MiB, to see what a full disk does.
+// Mounts a file system of a few MiB, to test a full disk.
 import { execFileSync } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { track } from "./no-leftovers.ts";
 
 export interface SmallDisk extends Disposable {
   readonly path: string;
-  /** Takes all the space that is left. */
+  /** Takes up all the space left. */
   fill(): void;
   free(): void;
 }

@@ -1,5 +1,5 @@
-// Every role on the adapters named by STORES and BUSES. The test moves the clock and drives the
-// beat.
+// Runs every role on the adapters named by STORES and BUSES. The test moves the clock and drives
+// the beat.
 import { randomBytes } from "node:crypto";
 import { createAgent } from "../../src/agent/agent.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
@@ -33,10 +33,10 @@ export interface StackOptions {
   readonly now: number;
   /** Number of agents at the location; default 1. */
   readonly agents?: number;
-  /** The clock of the agents' machine; default: the same as everywhere. */
+  /** The clock of the agents' machine; by default, the same as everywhere. */
   readonly agentClock?: Clock;
   readonly egressAllow?: readonly string[];
-  /** Maximum runs of each agent at a time; default: the agent's own. */
+  /** Maximum number of concurrent runs of each agent; default: the agent's own. */
   readonly concurrency?: number;
 }
 
@@ -48,10 +48,10 @@ export interface Stack extends AsyncDisposable {
   readonly client: Client;
   /** Uses an OWNER key of another owner. */
   clientOf(owner: string): Promise<Client>;
-  /** One beat of the scheduler. */
+  /** Runs one beat of the scheduler. */
   beat(): Promise<void>;
   reconcile(): Promise<void>;
-  /** Number of reports that the aggregator has taken with this outcome. */
+  /** Returns the number of reports that the aggregator has taken with this outcome. */
   outcomes(outcome: "recorded" | "late" | "duplicate"): Promise<number>;
 }
 

@@ -1,5 +1,5 @@
-// Imported ahead of a program: each SIGUSR2 sets its wall clock to the next of CLOCK_STEPS, in
-// milliseconds off the machine's.
+// Import it ahead of a program: each SIGUSR2 sets the program's wall clock to the next of
+// CLOCK_STEPS, in milliseconds off the machine's clock.
 const steps = (process.env["CLOCK_STEPS"] ?? "").split(",").map(Number);
 const realNow = Date.now.bind(Date);
 let offset = 0;

@@ -23,7 +23,7 @@ export interface TestDatabase extends AsyncDisposable {
   open(clock?: Clock): Promise<Store>;
 }
 
-/** Copies of one with the schema: migrating each would take longer than most tests. */
+/** Copies a template that has the schema: migrating each would take longer than most tests. */
 const LOCATIONS: Readonly<
   Record<StoreKind, (directory: string, empty: boolean) => Promise<StoreOptions["location"]>>
 > = {
@@ -52,7 +52,7 @@ async function migratedFile(): Promise<Buffer> {
   return bytes;
 }
 
-/** Its name. */
+/** Returns its name. */
 async function migratedDatabase(server: string): Promise<string> {
   const url = await createDatabase(server);
   await migrateOnly({ url });
@@ -65,7 +65,7 @@ async function migrateOnly(location: StoreOptions["location"]): Promise<void> {
   await store.close();
 }
 
-/** `empty`: without the schema. */
+/** `empty` leaves out the schema. */
 export async function createTestDatabase(
   kind: StoreKind,
   { empty = false } = {},
@@ -95,7 +95,7 @@ export async function createTestDatabase(
   };
 }
 
-/** Replaces the time of the database server, which tests cannot move. */
+/** Replaces the time of the database server, which tests cannot set. */
 const withClock = (store: Store, clock: Clock): Store => ({
   ...store,
   now: async () => clock.now(),

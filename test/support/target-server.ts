@@ -1,4 +1,4 @@
-// Targets for calls, on a free port of loopback: one speaks HTTP, one raw bytes.
+// Targets for calls, on a free port of loopback: one speaks HTTP, one sends raw bytes.
 import { createServer as createHttpServer } from "node:http";
 import type { IncomingMessage, RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
@@ -38,11 +38,11 @@ export interface TargetOptions {
   readonly tls?: ServerOptions & TlsOptions;
   /** Default 127.0.0.1. */
   readonly host?: string;
-  /** Default: a free one. */
+  /** Default a free one. */
   readonly port?: number;
 }
 
-/** Answers once the whole request has arrived; by default with 200 "ok". */
+/** Starts a target that answers once the whole request has arrived; by default with 200 "ok". */
 export async function startTarget(
   handler: RequestListener = (_, response) => response.end("ok"),
   options: TargetOptions = {},
@@ -74,7 +74,7 @@ const received = (
   body: body.toString(),
 });
 
-/** Passes each connection to `onConnection`, which must read and answer. */
+/** Starts a target that passes each connection to `onConnection`, which must read and answer. */
 export async function startRawTarget(
   onConnection: (socket: Socket) => void,
   options: TargetOptions = {},
@@ -97,7 +97,7 @@ export const answering =
     });
   };
 
-/** For `startRawTarget`: sends the start when a request begins to arrive, then pieces for ever. */
+/** For `startRawTarget`: sends `start` when a request begins to arrive, then pieces for ever. */
 export const endless =
   (start: string, piece: string | Buffer) =>
   (socket: Socket): void => {

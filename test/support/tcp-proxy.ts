@@ -1,27 +1,27 @@
-// A line to a TCP server that a test can cut, slow down and make lossy.
+// Proxies to a TCP server over a line that a test can cut, slow down and make lossy.
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { track } from "./no-leftovers.ts";
 
 export interface LineQuality {
-  /** One way. */
+  /** Delay in one direction. */
   readonly delayMs: number;
-  /** The share of segments, from 0 to 1, that are sent again before they arrive. */
+  /** The share of segments, from 0 to 1, that must be sent again. */
   readonly loss: number;
-  /** From 0 to 1. */
+  /** Returns a number from 0 to 1. */
   readonly random: () => number;
 }
 
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
-  /** Drops all packets: connections stay open and silent, new ones too. */
+  /** Drops all packets: connections, new ones too, stay open and silent. */
   cut(): void;
-  /** What was sent meanwhile arrives now, as TCP sends it again. */
+  /** Delivers what was sent meanwhile, as TCP retransmits it. */
   heal(): void;
 }
 
-/** The time after which Linux sends a segment again, on a line as short as this. */
+/** The time after which Linux retransmits a segment on a line as short as this. */
 const RETRANSMISSION_MS = 200;
 
 const PERFECT: LineQuality = { delayMs: 0, loss: 0, random: () => 1 };

@@ -1,12 +1,12 @@
-// Measurements that reflect the program, on a machine with other load.
+// Takes measurements that reflect the program, on a machine with other load.
 
 const RETRY_FOR_MS = 5000;
 const SAMPLE_EVERY_MS = 5;
 const MAX_STALL_MS = 25;
 
 /**
- * The result of `measure`. If the event loop stalled meanwhile, measures again for up to five
- * seconds and returns the least disturbed measurement.
+ * Returns the result of `measure`. If the event loop stalled meanwhile, measures again for up to
+ * five seconds and returns the least disturbed measurement.
  */
 export async function undisturbed<T>(measure: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + RETRY_FOR_MS;

@@ -1,4 +1,4 @@
-// The spans of a run, as they follow from its tick and its report.
+// The spans of a run, derived from its tick and its report.
 import { expect, it } from "vitest";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
@@ -10,7 +10,7 @@ import { T0, aReport, aRun } from "../support/runs.ts";
 const RECORDED = { start: T0 + 2000, end: T0 + 2005 };
 const RUN = aRun();
 
-/** A call with one redirect, to a URL that holds secrets. */
+/** Returns a report of a call with one redirect, to a URL that holds secrets. */
 function redirected(): RunReport {
   const report = aReport(RUN);
   const [result] = report.results;

@@ -1,4 +1,4 @@
-// The one-look answer of a call's page: which phase is slowest, and since when and where.
+// The summary at the top of a call's page: which phase is slowest, and since when and where.
 import { describe, expect, it } from "vitest";
 import { findChange, onsetOf, slowestPhase } from "../../web/src/pages/call/answer.ts";
 import type { Change, PhaseAverages } from "../../web/src/pages/call/answer.ts";
@@ -8,7 +8,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const NONE = { dns: null, tcp: null, handshake: null, upload: null, download: null };
 
-/** Periods of `step` with these averages of processing. */
+/** Builds periods of `step` with these averages of processing. */
 const series = (values: readonly (number | null)[], step = DAY): PhaseAverages[] =>
   values.map((processing, at) => ({
     time: at * step,
@@ -20,7 +20,7 @@ const series = (values: readonly (number | null)[], step = DAY): PhaseAverages[]
 const repeat = (times: number, value: (at: number) => number): number[] =>
   Array.from({ length: times }, (_, at) => value(at));
 
-/** Deterministic noise of ±10 %. */
+/** Adds deterministic noise of ±10 %. */
 const noisy = (ms: number) => (at: number) => ms * (1 + 0.1 * Math.sin(at * 7));
 
 const CHANGE: Change = {

@@ -1,4 +1,4 @@
-// What the audit trail's page says of each entry.
+// How the audit trail's page words each entry.
 import { expect, it } from "vitest";
 import { deletedIn, keyWords, placeOf } from "../../web/src/audit.ts";
 import type { AuditEntry } from "../../web/src/audit.ts";

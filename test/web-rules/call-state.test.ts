@@ -1,4 +1,4 @@
-// What the pages say of a call's state over its locations, and what an event changes in it.
+// How the pages word a call's state over its locations, and what an event changes in it.
 import { describe, expect, it } from "vitest";
 import { stateNow } from "../../src/model/call-state.ts";
 import { categoryOf } from "../../src/model/result.ts";

@@ -1,4 +1,4 @@
-// What the page of a call makes of its address, of statistics and of histograms.
+// How the page of a call reads its address, statistics and histograms.
 import { describe, expect, it } from "vitest";
 import { binsOf, placeOf } from "../../web/src/pages/call/bins.ts";
 import { toneOfDay } from "../../web/src/pages/call/day-tone.ts";

@@ -157,7 +157,7 @@ describe("an option", () => {
   });
 });
 
-/** As Chrome quotes an argument for bash. */
+/** Quotes as Chrome quotes an argument for bash. */
 const quotedByChrome = (text: string): string =>
   /[\p{Cc}!']/u.test(text)
     ? `$'${text

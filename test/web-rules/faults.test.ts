@@ -1,4 +1,4 @@
-// Which faults of a form are shown, where, and until when.
+// Which faults of a form are shown, where, and for how long.
 import { describe, expect, it } from "vitest";
 import { faultOf, faultsBeside, missingFrom, standing } from "../../web/src/faults.ts";
 

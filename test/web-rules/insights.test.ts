@@ -1,4 +1,4 @@
-// What the pages make of insights reports.
+// How the pages present insights reports.
 import { describe, expect, it } from "vitest";
 import {
   bandOfEntry,

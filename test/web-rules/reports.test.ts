@@ -1,4 +1,4 @@
-// What the pages make of reports: how rows compare, and what an edit sends.
+// How the pages handle reports: how rows compare, and what an edit sends.
 import { expect, it } from "vitest";
 import type { Report } from "../../src/model/report.ts";
 import { changesOf } from "../../web/src/changes.ts";

@@ -1,4 +1,4 @@
-// What the page of a result says: its cURL command, its advice, its phases.
+// What the page of a result shows: its cURL command, its advice, its phases.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ import { prettyJson } from "../../web/src/pages/result/words.ts";
 import { spansOf, ticksTo } from "../../web/src/parts/phases.ts";
 import { doubtOf, startText, sureText } from "../../web/src/parts/sure-text.ts";
 
-/** What a shell hands to the program. */
+/** Returns the arguments that a shell passes to the program. */
 const argumentsOf = (command: string): string[] =>
   execFileSync("bash", ["-c", command.replace(/^curl/, "printf '%s\\0'")], {
     encoding: "utf8",

@@ -1,4 +1,4 @@
-// What the page of a call says first of one that does not pass.
+// What the page of a call that does not pass says first.
 import { describe, expect, it } from "vitest";
 import type { Ended } from "../../web/src/pages/call/trouble.ts";
 import { troubleOf, troubleText, troubleWhere } from "../../web/src/pages/call/trouble.ts";
@@ -12,7 +12,7 @@ const CATEGORIES = {
 } as const;
 const HTTP = { COMPLETE: 200, HTTP_CLIENT_ERROR: 404, HTTP_SERVER_ERROR: 500 } as const;
 
-/** `fail@Rome`: newest first, one each minute up to 60. */
+/** Reads `fail@Rome`: newest first, one each minute up to 60. */
 const results = (...each: string[]): Ended[] =>
   each.map((one, at) => {
     const [word, location_id = "Rome"] = one.split("@");

@@ -1,4 +1,4 @@
-// What the pages of workflows reckon: the order of calls, and the time line of a run.
+// What the pages of workflows compute: the order of calls, and the timeline of a run.
 import { describe, expect, it } from "vitest";
 import { NO_TIMING } from "../../src/model/timing.ts";
 import { changesOf } from "../../web/src/changes.ts";
@@ -7,7 +7,10 @@ import type { Step as DraftStep } from "../../web/src/pages/workflow/draft.ts";
 import { stepsOf, totalPause } from "../../web/src/steps.ts";
 import type { StepResult } from "../../web/src/steps.ts";
 
-/** A call that began then, and took so many milliseconds; without an instant it was not made. */
+/**
+ * Builds a call that began at `start_time` and took `total` milliseconds; without a time it was not
+ * made.
+ */
 const call = (start_time: string | null, total: number | null): StepResult =>
   ({
     meta: { start_time, result_category: start_time === null ? null : "PASS" },
@@ -28,7 +31,7 @@ describe("the time line of a run", () => {
   it("has each call made where it began, to the microsecond, and the pauses between calls", () => {
     expect(offsets(true)).toEqual([0, null, 2100.5, 2160.5]);
     const pauses = stepsOf(RUN, true).map(({ pauseMs }) => Math.round(pauseMs));
-    // 10 ms between the last two are the agent's own work.
+    // The 10 ms between the last two are the agent's own work.
     expect(pauses).toEqual([0, 0, 2000, 0]);
     expect(Math.round(totalPause(stepsOf(RUN, true)))).toBe(2000);
   });

@@ -1,4 +1,4 @@
-// A call and its results in a real browser: the demo, and a history that is made beside it.
+// A call and its results in a real browser: the demo, and a history created beside it.
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { keepPicture } from "../support/browser.ts";
@@ -30,7 +30,7 @@ async function callNamed(name: string): Promise<string> {
   return (await list()).find(({ meta }) => meta.name === name)?.id ?? "";
 }
 
-/** Waits until there is history: it is made while Sonde runs. */
+/** Waits until there is history, which is created while Sonde runs. */
 const haveHistory = async (id: string): Promise<void> =>
   expect
     .poll(
@@ -55,7 +55,7 @@ async function dragOver(page: Page, plot: Locator): Promise<void> {
   await page.mouse.up();
 }
 
-/** How far the contents of the page have moved while they came: above 0.1 is felt. */
+/** Returns how far the page's contents moved while loading: above 0.1 is noticeable. */
 const shiftOf = (page: Page): Promise<number> =>
   page.evaluate(`new Promise((resolve) => {
     setTimeout(() => resolve(0), 500); // nothing has moved

@@ -1,4 +1,4 @@
-// The calls at one look, in a real browser: live, searched, sorted, by keyboard, and many of them.
+// The list of calls in a real browser: live, searched, sorted, by keyboard, and very long.
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { create, createCall, startApi } from "../support/api.ts";
@@ -60,7 +60,7 @@ it(
     await page.getByLabel("Tag").selectOption("");
     await page.getByRole("group", { name: "State" }).getByText("Warning").click();
 
-    // Sorted by name, then walked through by keys.
+    // Sort by name, then walk through with the keyboard.
     await page.getByRole("button", { name: "Call", exact: true }).click();
     await page
       .getByRole("columnheader", { name: "Call" })
@@ -118,7 +118,7 @@ it(
     await page.getByText("Live", { exact: true }).waitFor();
     await expectAccessible(page);
     await keepPicture(page, "calls-one-location");
-    // It changes at the other location only, then at this one.
+    // Its state changes at the other location only, then at this one.
     await ended("local", "HTTP_SERVER_ERROR");
     await row.getByText("Failing at both locations").waitFor();
     await ended("local", "COMPLETE");

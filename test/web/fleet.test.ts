@@ -22,7 +22,7 @@ it(
     const heading = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
     const button = (name: string | RegExp) => page.getByRole("button", { name });
 
-    // The link signs in, once.
+    // The link signs in, but only once.
     const { stdout } = await runSonde(["keys", "link"], {
       env: { SONDE_DATA_DIR: sonde.dataDir, SONDE_PUBLIC_URL: api },
     });
@@ -45,7 +45,7 @@ it(
     await expectAccessible(page);
     await keepPicture(page, "locations");
 
-    // A page that is only open does not keep its session.
+    // A page that is merely open does not extend its session.
     const isBackground = async (): Promise<boolean> => {
       const request = page.waitForRequest(/\/agents\/health\//);
       await page.clock.runFor(10_000);
@@ -75,7 +75,7 @@ it(
     await expectAccessible(page);
     await keepPicture(page, "keys");
 
-    // Only an owner gets a link here; the page tells others why.
+    // Only an owner gets the link here; the page tells others why.
     const editor = await pages.open("/keys", { key });
     await editor.page.getByText("A key of level OWNER").waitFor();
     expect(await editor.page.getByRole("link", { name: /^(API keys|Audit)$/ }).count()).toBe(0);

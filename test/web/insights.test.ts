@@ -1,4 +1,4 @@
-// Insights and reports in a real browser, on a history that is made beside the service.
+// Insights and reports in a real browser, on a history created beside the service.
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -38,7 +38,10 @@ async function run(...args: readonly string[]): Promise<void> {
   expect(await command.exited, command.stderr()).toEqual({ code: 0, signal: null });
 }
 
-/** Four calls at two locations for ten weeks, of which eight are closed and whole, and their scores. */
+/**
+ * Makes four calls at two locations for ten weeks, eight of them closed and whole, and their
+ * scores.
+ */
 async function makeHistory(): Promise<void> {
   const size = ["--calls", "4", "--locations", "2", "--weeks", "10", "--frequency", "720"];
   await run("simulate", ...size);
@@ -58,7 +61,7 @@ const rankOf = async (query: string): Promise<readonly Ranked[]> => {
 const texts = async (page: Page, selector: string): Promise<string[]> =>
   (await page.locator(selector).allInnerTexts()).map((text) => text.trim());
 
-/** No part of the page is beyond the screen's edge. */
+/** Expects no part of the page beyond the screen's edge. */
 const expectFits = async (page: Page): Promise<void> =>
   expect(
     await page.evaluate("document.documentElement.scrollWidth - innerWidth"),
@@ -78,7 +81,7 @@ async function lookAt(page: Page, name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: "light" });
 }
 
-/** The numbers of a text: a minus sign and a decimal point belong to them. */
+/** Returns the numbers in a text, with their minus sign and decimal point. */
 const numbersOf = (text: string): number[] =>
   [...text.matchAll(/−?\d+(?:\.\d+)?/g)].map(([found]) => Number(found.replace("−", "-")));
 
@@ -90,7 +93,7 @@ it(
     await page.getByRole("heading", { name: "No week is scored yet" }).waitFor();
     await lookAt(page, "insights-empty");
     await makeHistory();
-    // The page looks again by itself.
+    // The page refreshes by itself.
     const ranked = await rankOf("weekly=1");
     expect(ranked.map(({ results }) => results.length)).toEqual([8, 8, 8, 8]);
     await page.getByRole("row", { name: ranked[0]?.api_name ?? "" }).waitFor();
@@ -129,7 +132,7 @@ it(
     await expect
       .poll(() => bars.locator(".value").allInnerTexts())
       .toEqual(worst.results.map(([, score]) => String(score)));
-    // On paper, what is folded is open.
+    // In print, folded parts are open.
     const failure = page.locator("details a").first();
     expect(await failure.isVisible()).toBe(false);
     await page.emulateMedia({ media: "print" });
@@ -140,7 +143,7 @@ it(
     await pages.client.send("GET", `/${href}/`);
     await lookAt(page, "insight");
 
-    // What moved: the parts of both reports agree with it. The first one has none before it here.
+    // What moved agrees with the parts of both reports. The first report has none before it here.
     const reportOf = (id: string) => pages.client.send<Explained>("GET", `/insights/${id}/`);
     const { change, parts } = await reportOf(worst.insights_id);
     const before = await reportOf(change.insights_id);
@@ -153,7 +156,7 @@ it(
     await bars.nth(6).click();
     await page.getByRole("heading", { name: `How ${worst.results[6]?.[1]} came about` }).waitFor();
 
-    // By months, of which the demo has two.
+    // By month.
     await page.getByRole("navigation").getByRole("link", { name: "Insights" }).click();
     await page.getByRole("radio", { name: "Monthly" }).check({ force: true });
     const monthly = await rankOf("");
@@ -189,7 +192,7 @@ it(
     const [first, second] = await rankOf("weekly=1");
     if (!first || !second) throw new Error("the history has four calls");
 
-    // Without a name it is refused, in the words of the interface.
+    // A report without a name is refused, in the words of the interface.
     await page.getByRole("link", { name: "New report" }).click();
     await button("Create the report").click();
     await page.getByRole("alert").getByText("'meta.name' is a required property").waitFor();
@@ -219,7 +222,7 @@ it(
       ],
     });
 
-    // The last whole week: the numbers of the interface, side by side.
+    // The last whole week shows the numbers of the interface, side by side.
     await expect.poll(() => texts(page, ".mark")).toHaveLength(2);
     const before = (await texts(page, ".steps strong"))[0]?.split(" ")[2] ?? "";
     const { groups } = await client.send<{
@@ -247,7 +250,7 @@ it(
     await page.getByRole("radio", { name: "Year" }).check({ force: true });
     await page.getByText(/^\d{4}$/).waitFor();
 
-    // A reader may look, and is offered no more.
+    // A reader may look, and is offered nothing more.
     const { api_key: key } = await client.send<{ api_key: string }>("POST", "/api_keys/", {
       access_level: "VIEWER",
     });
@@ -258,7 +261,7 @@ it(
     expect(await reader.page.getByRole("button", { name: "Delete" }).count()).toBe(0);
     expect(await reader.page.getByRole("link", { name: "Edit" }).count()).toBe(0);
 
-    // A change of somebody else is not lost.
+    // Somebody else's change is not lost.
     await page.getByRole("link", { name: "Edit", exact: true }).click();
     await button(`Move ${MARKUP} up`).click();
     await button(`Remove ${second.api_name} at ${await locationAt(page, 1)}`).click();
@@ -278,7 +281,7 @@ it(
   },
 );
 
-/** The name of the location of a row of the first group. */
+/** Returns the location's name in a row of the first group. */
 const locationAt = async (page: Page, row: number): Promise<string> => {
   const [first = ""] = await page
     .locator(".draft-rows li")

@@ -1,5 +1,5 @@
-// What holds for every page: accessible, its own size, its own requests, and nothing that users or
-// targets write runs.
+// Rules for every page: it is accessible, fits its window, makes only its own requests, and runs
+// nothing that users or targets write.
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Page } from "playwright-core";
 import { keepPicture } from "../support/browser.ts";
@@ -19,13 +19,13 @@ const A_CALL = 'main a[href*="calls/0"]';
 let pages: Awaited<ReturnType<typeof startPages>>;
 let target: HttpTarget;
 
-/** Waits until the page shows what it has read. */
+/** Waits until the page shows what it has loaded. */
 async function settled(page: Page): Promise<void> {
   await page.locator("main h1").first().waitFor();
   await expect.poll(() => page.getByText(/^Loading .* …$/).count(), { timeout: 25_000 }).toBe(0);
 }
 
-/** What makes the page wider than its window. */
+/** Returns what makes the page wider than its window. */
 async function tooWide(page: Page): Promise<string[]> {
   const [wide, by] = await page.evaluate<[number, string]>(`(() => {
     const { scrollWidth, clientWidth } = document.documentElement;
@@ -37,7 +37,7 @@ async function tooWide(page: Page): Promise<string[]> {
   return wide > 0 ? [`it is ${wide} px too wide, by ${by}`] : [];
 }
 
-/** What is wrong with the page, in words. */
+/** Returns what is wrong with the page, in words. */
 async function faultsOf(watched: Page, { name, path }: NamedPage): Promise<string[]> {
   const found: string[] = [];
   const note = (when: string, what: readonly string[]): void => {

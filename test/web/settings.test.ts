@@ -14,7 +14,7 @@ const SECRETS = {
   environment: "environment-value-5e6d",
 };
 
-/** Everything that the page keeps where a script, a reload or a neighbour may see it. */
+/** Returns everything that the page keeps where a script, a reload or another page may see it. */
 const kept = (page: Page): Promise<string> =>
   page.evaluate(`JSON.stringify([
     document.documentElement.outerHTML,
@@ -60,7 +60,7 @@ it(
     await expectNoSecret(page);
     await expectAccessible(page);
 
-    // What is not touched stays as it is; a secret is replaced.
+    // Untouched fields stay as they are; a secret is replaced.
     const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
     await page.getByLabel("Tags").fill("shop, tests");
     await button("Save").click();
@@ -84,7 +84,7 @@ it(
     await expectNoSecret(page);
     await keepPicture(page, "setting");
 
-    // Somebody else changes it meanwhile: the change here is saved over it, and theirs stays.
+    // Somebody else changes it meanwhile: the change here is saved on top, and theirs stays.
     await page.getByLabel("Description").fill("Mine");
     await client.send("PUT", `/auth/${id}/`, {
       meta: { name: "Renamed elsewhere", domain: "shop.example" },
@@ -148,7 +148,7 @@ it(
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.getByRole("heading", { name: "No tokens yet" }).waitFor();
 
-    // Environment: a name is refused at the field; a value is set, changed and deleted.
+    // A variable's name is refused at the field; a value is set, changed and deleted.
     await page.goto(`${api}/environment`);
     await button("New variable").click();
     await page.getByLabel("Name", { exact: true }).fill("9 lives");

@@ -1,4 +1,4 @@
-// Signing in to the pages and out again, in a real browser.
+// Signing in to the pages and out of them, in a real browser.
 import { expect, it } from "vitest";
 import { openPage, startBrowser } from "../support/browser.ts";
 import { runSonde, startSonde } from "../support/process.ts";

@@ -1,4 +1,4 @@
-// How soon the pages are there, with nothing else running: `npm test` runs it last, alone.
+// How soon the pages appear with nothing else running: `npm test` runs this last, alone.
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { makeFolder } from "../support/process.ts";
 
 const A_CALL = 'main a[href*="calls/0"]';
 
-/** Notes when the first call is shown, since the navigation began. */
+/** Notes when the first call is shown, in milliseconds since the navigation began. */
 const WATCH = `new MutationObserver((_, watch) => {
   if (!document.querySelector(${JSON.stringify(A_CALL)})) return;
   watch.disconnect();
@@ -30,7 +30,7 @@ it(
     await store.close();
     await using many = await startPages({ env: { SONDE_DATA_DIR: folder.dataDir } });
     const shown: number[] = [];
-    // The best of three; of more where other work kept the machine busy.
+    // Takes the best of three, or of more if other work kept the machine busy.
     while (shown.length < 3 || (Math.min(...shown) >= 1000 && shown.length < 10)) {
       const { page } = await many.open("/api/2/session/");
       await page.addInitScript(WATCH);

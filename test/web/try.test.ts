@@ -24,7 +24,7 @@ async function startTry() {
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 const said = (page: Page, text: string) => page.getByRole("status").getByText(text).waitFor();
 
-/** Goes on with the tab key until the element of this name has the focus. */
+/** Presses the tab key until the element of this name has the focus. */
 async function tabTo(page: Page, name: string): Promise<void> {
   for (let at = 0; at < 80; at += 1) {
     await page.keyboard.press("Tab");
@@ -36,7 +36,7 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`the tab key does not reach ${name}`);
 }
 
-/** A cURL command becomes a call, which runs, with the keyboard alone. */
+/** Turns a cURL command into a call, and runs it, with the keyboard alone. */
 async function makesWithKeyboard({ target, pages }: Try): Promise<void> {
   const { page, faults, requested } = await pages.open("/calls/new");
   await page.getByRole("heading", { name: "New call" }).waitFor();
@@ -80,7 +80,7 @@ async function makesWithKeyboard({ target, pages }: Try): Promise<void> {
   expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);
 }
 
-/** A call is changed, deployed and deleted; what is refused is shown at its field. */
+/** Changes, deploys and deletes a call; what is refused is shown at its field. */
 async function changesAndDeploys({ target, pages }: Try): Promise<void> {
   const { client } = pages;
   const id = await client.createCall(target.url);
@@ -90,7 +90,7 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
   await page.getByRole("heading", { name: "Workflows", level: 1 }).waitFor();
   await page.goBack();
 
-  // Two faults: the first is at its field, which has the focus, in the interface's words.
+  // Of two faults, the first is shown at its field, which has the focus, in the interface's words.
   await field("URL").fill("ftp://shop.example/");
   await button(page, "Add a header").click();
   await field("Name of header 1").fill("Connection");
@@ -104,7 +104,7 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
   await expectAccessible(page);
   await keepPicture(page, "try-fault");
 
-  // Leaving asks first, by a link and through the history.
+  // Leaving the page asks first, by a link and through the history.
   await page.getByRole("link", { name: "Workflows", exact: true }).click();
   await page.getByRole("heading", { name: "Leave without saving?" }).waitFor();
   await button(page, "Stay").click();
@@ -113,7 +113,7 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
   await button(page, "Stay").click();
   expect(await field("Name of header 1").inputValue()).toBe("Connection");
 
-  // Meanwhile somebody else saves it: what was not touched here stays theirs.
+  // Somebody else saves the call meanwhile: what was not touched here stays theirs.
   await client.send("PUT", `/calls/${id}/`, { meta: { name: MARKUP } });
   await field("URL").fill(`${target.url}/changed`);
   await button(page, "Remove header 1").click();
@@ -165,7 +165,9 @@ async function deploys(page: Page): Promise<void> {
   await page.getByText("It runs on no schedule yet.").waitFor();
 }
 
-/** Where no agent is, that is said before a run and a deployment, and after. */
+/**
+ * Expects a location without an agent to be pointed out before a run and a deployment, and after.
+ */
 async function saysWhereNoAgentIs({ target, pages }: Try): Promise<void> {
   const { client, sonde } = pages;
   const env = { SONDE_DATA_DIR: sonde.dataDir };
@@ -206,7 +208,7 @@ async function saysWhatIsGenerated({ target, pages: { client, ...pages } }: Try)
   await page.getByText("It runs on no schedule: its results were generated").waitFor();
 }
 
-/** Who only reads is offered none of it. */
+/** Expects a caller who may only read to be offered none of it. */
 async function offersViewerNothing({ target, pages: { client, ...pages } }: Try): Promise<void> {
   const id = await client.createCall(target.url);
   const { api_key } = await client.send<{ api_key: string }>("POST", "/api_keys/", {
@@ -223,7 +225,7 @@ async function offersViewerNothing({ target, pages: { client, ...pages } }: Try)
     expect(await button(viewer.page, name).count()).toBe(0);
 }
 
-/** The password of a pasted command goes into a setting; on a narrow, dark screen. */
+/** Moves the password of a pasted command into a setting, on a narrow, dark screen. */
 async function keepsPassword({ target, pages }: Try): Promise<void> {
   const { client } = pages;
   const { page, faults } = await pages.open("/calls/new", {

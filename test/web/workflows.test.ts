@@ -1,4 +1,4 @@
-// Workflows in a real browser: made, put in order, run, and looked at.
+// Workflows in a real browser: created, reordered, run, and viewed.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Locator, Page } from "playwright-core";
 import { keepPicture } from "../support/browser.ts";
@@ -10,7 +10,7 @@ import type { HttpTarget } from "../support/target-server.ts";
 let pages: Awaited<ReturnType<typeof startPages>>;
 let target: HttpTarget;
 
-/** Answers only those who have signed in. */
+/** `/basket` answers only signed-in clients. */
 beforeAll(async () => {
   target = await startTarget(({ url, headers }, response) => {
     if (url === "/sign-in") response.setHeader("set-cookie", "session=from-sign-in; Path=/");
@@ -43,7 +43,7 @@ const callIdsOf = async (id: string): Promise<unknown> =>
 
 const steps = (page: Page): Locator => page.locator("ol.steps > li");
 
-/** The names of the calls, from first to last. */
+/** Returns the names of the calls, from first to last. */
 const order = (page: Page): Promise<string[]> => steps(page).locator(".what > a").allTextContents();
 
 async function addCall(page: Page, typed: string, name: string): Promise<void> {
@@ -54,7 +54,7 @@ async function addCall(page: Page, typed: string, name: string): Promise<void> {
   await steps(page).filter({ hasText: name }).last().waitFor();
 }
 
-/** Takes the row at one place by its handle, and lets it go below the row at another. */
+/** Drags the row at `from` by its handle, and drops it below the row at `to`. */
 async function dragBelow(page: Page, from: number, to: number): Promise<void> {
   const grip = await steps(page).nth(from).locator(".grip").boundingBox();
   const row = await steps(page).nth(to).boundingBox();
@@ -169,13 +169,13 @@ describe("workflows", { timeout: 180_000 }, () => {
     await page.getByRole("heading", { name: "Renamed elsewhere", level: 1 }).waitFor();
     expect(await page.getByLabel("Description").inputValue()).toBe("");
 
-    // What is not saved is not left without a question.
+    // Leaving with unsaved changes asks first.
     await page.getByLabel("Description").fill("Mine");
     await page.getByRole("link", { name: "Reports" }).click();
     await page.getByRole("heading", { name: "Leave without saving?" }).waitFor();
     await page.getByRole("button", { name: "Stay" }).click();
 
-    // Nor is it lost with the session: whoever signs in again goes on.
+    // Nor are they lost with the session: after signing in again, the user goes on.
     await page.context().clearCookies();
     await page.getByRole("button", { name: "Save changes" }).click();
     await page.getByRole("heading", { name: "Sign in again" }).waitFor();
@@ -195,7 +195,7 @@ describe("workflows", { timeout: 180_000 }, () => {
     await page.getByText("Deleted the workflow").waitFor();
     await expect.poll(() => page.getByRole("link", { name: "Renamed elsewhere" }).count()).toBe(0);
 
-    // A tab follows the session of the browser.
+    // Signing out in one tab signs out the others.
     const other = await page.context().newPage();
     await other.goto(`${pages.api}/reports`);
     await other.getByRole("button", { name: "Sign out" }).click();

@@ -1,5 +1,5 @@
-// Shared by the tests of AMAZON: the setting of the published examples, and AWS Signature Version 4
-// as documented.
+// Shared by the tests of AMAZON: the setting that the published examples use, and AWS Signature
+// Version 4 as documented.
 import { createHash, createHmac } from "node:crypto";
 import type { HttpRequest } from "../../../src/agent/http/http-request.ts";
 import { newAuthorization, newRequest } from "./authorizing.ts";
@@ -37,7 +37,7 @@ export const escapedOnce = (path: string): string =>
   unescaped(path.replaceAll("+", " ")).replaceAll(/[^/]/g, escaped);
 
 /**
- * The signature of a request, for the credential and the headers that its Authorization header
+ * Computes a request's signature from the credential and the headers that its Authorization header
  * names.
  */
 export function signatureOf(

@@ -11,7 +11,7 @@ const forService = (service: string): Authorization => ({
   settings: { ...SUITE.settings, service },
 });
 
-/** The signature that is sent, and the one that the receiver computes. */
+/** Returns the signature sent, and the one that the receiver computes. */
 async function bothSignatures(given: HttpRequest, service: string) {
   const authorized = await authorizeAmazon(given, forService(service), MOMENT);
   if ("reason" in authorized) throw new Error(authorized.reason);

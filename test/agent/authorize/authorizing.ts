@@ -1,4 +1,5 @@
-// Shared by the tests of authentication types: a request, and a setting for its host.
+// Shared by the tests of authentication types: a request, and an authentication setting for its
+// host.
 import type { BuiltRequest, HttpRequest } from "../../../src/agent/http/http-request.ts";
 import { createHubClock } from "../../../src/agent/hub-clock.ts";
 import type { Authorization } from "../../../src/model/authorization.ts";
@@ -38,7 +39,7 @@ export const newToken = (
 
 export const MOMENT = { now: 1_440_938_160_000, nonce: "nonce" };
 
-/** What the clocks of a wrong machine and of its agent, which asked the hub, show at `now`. */
+/** Returns what a machine's wrong clock and its agent, which has asked the hub, show at `now`. */
 export function readClocks(now: number, wrongBy: number) {
   const machine = createManualClock(now + wrongBy);
   const clock = createHubClock(machine);
@@ -47,7 +48,7 @@ export function readClocks(now: number, wrongBy: number) {
   return { machine: machine.now(), agent: clock.now() };
 }
 
-/** The last header of that name, or the reason for its absence. */
+/** Returns the last header of that name, or the reason for its absence. */
 export function sent(authorized: BuiltRequest, name = "Authorization"): string {
   if ("reason" in authorized) return authorized.reason;
   const { headers } = authorized.request;

@@ -79,7 +79,7 @@ describe("the Authorization header", () => {
   const SHA1 = "J90UjCy7zeuaLvbwItPe%2BRTF0ZA%3D";
   const SHA256 = "nTRFMGEdc0tAxEEMnoV24ctBCfKikIjakJhoGgIyoM8%3D";
 
-  // As `openssl dgst -hmac 'secret&'` signs the base string of section 3.4.1.
+  // Signatures of the base string of section 3.4.1, from `openssl dgst -hmac 'secret&'`.
   it.each([
     [undefined, "HMAC-SHA1", SHA1],
     ["HMAC-SHA1", "HMAC-SHA1", SHA1],

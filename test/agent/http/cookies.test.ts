@@ -11,7 +11,7 @@ const store = (cookies: Cookies, url: URL, setCookies: readonly string[]): void 
     setCookies.map((value) => ({ key: "Set-Cookie", value })),
   );
 
-/** The `Cookie` header for `to` after `from` set the cookies. */
+/** Returns the `Cookie` header for `to` after `from` set the cookies. */
 function sent(from: string, setCookies: readonly string[], to: string): string {
   const cookies = createCookies(systemClock);
   store(cookies, new URL(from), setCookies);
@@ -245,7 +245,7 @@ it("keeps a Secure cookie of a host below that one set over http would hide", ()
   expect(cookies.headerFor(below)).toBe("a=1; b=3");
 });
 
-// Far from the clock of any machine that this runs on.
+// Far from any real machine's clock.
 const NOW = Date.UTC(2001, 0, 1);
 const at = (seconds: number): string => new Date(NOW + seconds * 1000).toUTCString();
 

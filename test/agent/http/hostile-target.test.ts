@@ -343,7 +343,7 @@ describe("an encoded body that comes in pieces", () => {
   });
 });
 
-/** Needs a window of 2^log bytes to decode. */
+/** Returns a body whose decoding needs a window of 2^log bytes. */
 function withWindow(log: number): Buffer {
   const body = randomBytes(MIB);
   const params = { [constants.ZSTD_c_windowLog]: log };

@@ -408,7 +408,7 @@ describe("the deadline", () => {
     expect(target.connections()).toBe(1);
   });
 
-  // A clock of their own, so that a stall of the tests does not count.
+  // These use a clock of their own, so that a stall of the tests does not count.
   it.each([
     ["50 ms", 0, 30_050, "CONNECTION_ERROR", /^reset: /],
     ["700 ms", 0, 30_700, "AGENT_ERROR", /^agent_error: .* 700 ms after/],

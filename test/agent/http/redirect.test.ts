@@ -21,7 +21,7 @@ const redirectTo = (headers: KeyValue[]) => ({
   headers,
 });
 
-/** `/` answers with the redirect; every other path with 200. */
+/** Answers `/` with the redirect and every other path with 200. */
 const redirecting =
   (status: number, location?: string): RequestListener =>
   (request, response) => {
@@ -161,7 +161,7 @@ describe("a redirect", () => {
     const outcome = await undisturbed(() =>
       call(target.url, { behaviour: { timeoutMs: 200, maxRedirects: 50 } }),
     );
-    // The deadline falls into any phase of the second hop or a later one.
+    // The deadline may fall into any phase of the second or a later hop.
     expect(codeOf(outcome)).toBeOneOf(["timeout", "connect_timeout"]);
     expect(outcome.hops.length).toBeGreaterThan(1);
     expect(timingOfCall(outcome).total).toBeLessThan(450);

@@ -14,7 +14,7 @@ const read = (chunks: readonly string[]): string => {
     .join("");
 };
 
-/** The fault that it reports. */
+/** Returns the fault that the filter reports. */
 const faultOf = (text: string): unknown => createStartFilter().pass(Buffer.from(text, "latin1"));
 
 it.each([

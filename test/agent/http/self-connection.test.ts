@@ -3,8 +3,8 @@ import { expect, it, vi } from "vitest";
 import { freePort } from "../../support/free-port.ts";
 import { call } from "../calling.ts";
 
-// Happens by chance, once in some ten thousand times: the system picks the called port as the local
-// one.
+// Forces what otherwise happens by chance, once in some ten thousand calls: the system picks the
+// called port as the local one.
 vi.mock("node:net", async (original) => {
   const net = await original<typeof import("node:net")>();
   return {

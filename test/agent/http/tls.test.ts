@@ -40,7 +40,7 @@ const FAULTS: [string, TargetOptions["tls"], string][] = [
   ],
 ];
 
-/** Expires in the 99th month; its signature no longer matches. */
+/** Makes the certificate expire in the 99th month, so its signature no longer matches. */
 function withoutEnd({ cert, key }: Certificate): Certificate {
   const lines = cert.trim().split("\n").slice(1, -1);
   const der = Buffer.from(lines.join(""), "base64");

@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => hole[Symbol.asyncDispose]());
 
-/** Unroutable, which fails at once. */
+/** Its address is unroutable, so the check fails at once. */
 const deadUplink = createUplink({
   addresses: ["224.0.0.1:1"],
   clock: systemClock,

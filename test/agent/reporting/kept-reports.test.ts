@@ -12,7 +12,7 @@ describe("kept reports", () => {
     return { clock, kept: createKeptReports(clock) };
   }
 
-  /** A report of slightly more than `characters`. */
+  /** Returns a report of slightly more than `characters`. */
   function large(characters: number): RunReport {
     const report = aReport(aRun());
     for (const { meta } of report.results) meta.message = "x".repeat(characters);

@@ -22,7 +22,7 @@ type Answer = "takes" | "takes reports only" | "is away" | "refuses" | "hangs";
 const TAKES: readonly Answer[] = ["takes", "takes reports only"];
 const CONNECTED: readonly Answer[] = ["takes", "refuses", "hangs"];
 
-/** A publisher on a bus that answers reports as the test sets it. */
+/** Creates a publisher on a bus that answers reports as the test wants. */
 function newPublisher({
   spoolPath,
   tooLarge = () => false,
@@ -107,14 +107,14 @@ const dueOf = ({ results }: RunReport): number => Date.parse(results[0]?.meta.du
 
 const idsOf = (reports: readonly RunReport[]): string[] => reports.map(({ run_id }) => run_id);
 
-/** Whether the promise has resolved by now. */
+/** Returns a function that tells whether the promise has resolved. */
 function watched(promise: Promise<unknown>): () => boolean {
   let kept = false;
   void promise.then(() => (kept = true));
   return () => kept;
 }
 
-/** How many reports were dropped, by reason. */
+/** Counts the dropped reports by reason. */
 async function droppedBy({ spoolDropped }: AgentMetrics): Promise<Record<string, number>> {
   const counted = (await spoolDropped.get()).values.filter(({ value }) => value > 0);
   return Object.fromEntries(counted.map(({ labels, value }) => [labels.reason, value]));

@@ -1,4 +1,4 @@
-// What a spool holds, looked at from outside of its agent.
+// The size of a spool, read from outside its agent.
 import { copyFileSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

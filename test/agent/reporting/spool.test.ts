@@ -33,7 +33,7 @@ interface Fixture extends Disposable {
   open(settings?: Partial<SpoolSettings>): Spool & Disposable;
   takeOver(spool: Spool, left: string): void;
   files(): string[];
-  /** The samples of a counter that are not 0. */
+  /** Returns the samples of a counter that are not 0. */
   metric(name: string): Promise<string[]>;
 }
 
@@ -67,10 +67,10 @@ function newFolder(): Fixture {
   };
 }
 
-/** Due so many seconds after `T0`. */
+/** Returns a report due this many seconds after `T0`. */
 const dueAt = (seconds: number): RunReport => aReport(aRun({ due_time: T0 + seconds * 1000 }));
 
-/** Its message has this many characters. */
+/** Returns a report whose message has this many characters. */
 function largeAt(seconds: number, characters: number): RunReport {
   const report = dueAt(seconds);
   const [result] = report.results;
@@ -153,7 +153,7 @@ describe("the spool", () => {
     const reports = [dueAt(1), dueAt(2)];
     spool.put(reports);
     const copy = join(folder.folder, "copy.db");
-    // The disk at this moment, before anything is closed.
+    // Copies the disk's state before anything is closed.
     copyFileSync(folder.path, copy);
     copyFileSync(`${folder.path}-wal`, `${copy}-wal`);
     using next = folder.open({ path: copy });
@@ -237,7 +237,7 @@ describe("the spool", () => {
   });
 });
 
-/** Changes the pages that hold the entries of indexes. */
+/** Changes the leaf pages of indexes. */
 function changeIndexes(path: string, change: (page: Buffer) => void): void {
   const LEAF = 0x0a; // https://www.sqlite.org/fileformat2.html#b_tree_pages
   const bytes = readFileSync(path);
@@ -330,7 +330,7 @@ describe("an unusable spool", () => {
   it("that is damaged while it is open is set aside, too", () => {
     using folder = newFolder();
     using spool = folder.open();
-    // More than SQLite keeps in memory.
+    // More than SQLite caches in memory.
     const reports = Array.from({ length: 3000 }, (_, n) => largeAt(n, 3000));
     for (let at = 0; at < 3000; at += 50) spool.put(reports.slice(at, at + 50));
     const file = openSync(folder.path, "r+");

@@ -1,5 +1,5 @@
-// The OpenAPI document as tools read it: a linter, a generator of types, and programs that are
-// written against them.
+// The OpenAPI document as tools read it: a linter, a type generator, and programs written against
+// the generated types.
 import { gunzipSync } from "node:zlib";
 import { execFile, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -42,7 +42,7 @@ it("is a valid OpenAPI 3.1 document with valid examples", async () => {
   const config = await createConfig({
     extends: ["recommended-strict"],
     rules: {
-      // The paths of this interface are given; where two could match, the literal one does.
+      // The paths of this interface are fixed; where two could match, the literal one does.
       "no-ambiguous-paths": "off",
       "no-path-trailing-slash": "off",
       "no-invalid-media-type-examples": "error",
@@ -61,7 +61,7 @@ it("is a valid OpenAPI 3.1 document with valid examples", async () => {
   ).toEqual([]);
 });
 
-/** Other methods and paths of an operation have its schemas and examples. */
+/** Drops other methods and paths of an operation, which have the same schemas and examples. */
 function withoutVariants(source: string): string {
   const document = JSON.parse(source) as { paths: Paths };
   const operations = Object.entries(document.paths).map(([path, methods]) => [
@@ -265,7 +265,7 @@ it("names 404 exactly where it comes, in the words of its example", async () => 
       operationId,
       example !== undefined,
     ]);
-    // Content is not found before its result is.
+    // An unknown result is reported before its missing content.
     if (example && operationId !== "getResultContent") expect(answer.body).toEqual(example);
   }
 });
@@ -342,9 +342,7 @@ const PROGRAMS: readonly (readonly [what: string, program: string, said: RegExp]
   ],
 ];
 
-/**
- * What the type checker says of each program beside the generated types: its one fault, or nothing.
- */
+/** Returns what the type checker reports for each program: its one fault, or nothing. */
 async function checkPrograms(): Promise<{ said: string[]; created: Created }> {
   const folder = mkdtempSync(join(tmpdir(), "sonde-client-"));
   try {
@@ -380,7 +378,7 @@ interface Created {
   readonly described: string;
 }
 
-/** What the first program creates at a running server. */
+/** Returns what the first program creates on a running server. */
 async function runProgram(folder: string): Promise<Created> {
   await api.api.start();
   const [base, key] = [JSON.stringify(api.api.address()), JSON.stringify(api.ann.key)];

@@ -1,4 +1,4 @@
-// Messages on NATS, as somebody sees and sends them who has every right on the bus but no key.
+// Messages on NATS, as seen and sent by somebody with every right on the bus but no key.
 import { connect, headers as newHeaders } from "@nats-io/transport-node";
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import { jetstreamManager } from "@nats-io/jetstream";
@@ -20,7 +20,7 @@ const { sealerOf: otherKeys } = createKeyRing(() => [new Uint8Array(32).fill(9)]
 
 const request = { location_id: HERE, run_id: "run", result_id: "result" };
 
-/** A hub, an agent, and a client that hears everything. */
+/** Starts a hub, an agent, and a client that hears everything. */
 async function startBus(agentOptions: Parameters<typeof connectTo>[1] = {}) {
   await using stack = new AsyncDisposableStack();
   const server = stack.use(await startNatsServer());
@@ -33,7 +33,7 @@ async function startBus(agentOptions: Parameters<typeof connectTo>[1] = {}) {
   const agent = stack.use(await connectTo(server.url, { locationId: HERE, ...agentOptions }));
   const client: NatsConnection = stack.use(await connect({ servers: server.url }));
   const heard: Msg[] = [];
-  // Not below sonde.api: who listens there delays the answer that nobody does.
+  // Does not listen below sonde.api: a listener there would delay the "no responders" answer.
   for (const kind of ["ticks", "results", "heartbeats", "credentials", "inbox"])
     client.subscribe(`sonde.${kind}.>`, { callback: (_, message) => void heard.push(message) });
   await client.flush();
@@ -45,7 +45,7 @@ async function startBus(agentOptions: Parameters<typeof connectTo>[1] = {}) {
     client,
     heard,
     dropped,
-    /** Of the hub's log. */
+    /** The lines of the hub's log. */
     logged: () => lines.map((line) => JSON.parse(line) as Record<string, unknown>),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
@@ -88,7 +88,7 @@ it("show nothing but their kind, location and key id on the wire", async () => {
     const header = Buffer.from(wire.split(".")[0] ?? "", "base64url").toString();
     for (const hidden of [SECRET, tick.result_id, report.run_id, "target.test", "agent_id", "now"])
       expect([wire, header, ...(headers ?? [])].join("\n"), subject).not.toContain(hidden);
-    // What the server itself answers comes to the agent's inbox, too.
+    // The server's own answers also come to the agent's inbox.
     if (subject.startsWith("sonde.inbox.") && !header.startsWith("{")) continue;
     expect(JSON.parse(header)).toEqual({
       alg: "dir",
@@ -102,7 +102,7 @@ it("show nothing but their kind, location and key id on the wire", async () => {
 const changed = (data: Uint8Array): Uint8Array =>
   data.map((byte, at) => (at === data.length - 10 ? ~byte : byte));
 
-/** What an attacker sends instead of a message with this text. */
+/** What an attacker sends in place of a message with this text. */
 const forgeries: readonly [
   string,
   (kind: MessageKind, text: string, original: Uint8Array) => Uint8Array,
@@ -213,7 +213,7 @@ describe("an agent with a wrong key", () => {
 });
 
 describe("an answer", () => {
-  /** Answers instead of the hub. */
+  /** Answers in place of the hub. */
   async function answered(
     bus: Bussed,
     respond: (question: Msg, nonce: string) => Uint8Array,
