@@ -15,7 +15,7 @@ export interface RetentionDays {
 /** The midnight (UTC) from which data of each kind is kept. */
 export type KeptFrom = Readonly<Record<keyof RetentionDays, number>>;
 
-/** In the order in which they are removed: nothing refers to what has gone before it. */
+/** In the order of their removal: details never outlive their results. */
 export const EXPIRING_KINDS = [
   "details",
   "workflow_results",
