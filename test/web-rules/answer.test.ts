@@ -122,7 +122,7 @@ describe("where a phase has changed", () => {
       { Rome: 2, Oslo: 2, Bern: 4 },
       "From all 3 locations, most from Bern, 4.0 times as long (400 ms)",
     ],
-    [{ Rome: 3, Oslo: 2.9 }, "Alike from both locations"],
+    [{ Rome: 3, Oslo: 2.9 }, "Similar from both locations"],
     [{ Rome: 1, Oslo: 3 }, "Only from Oslo, 3.0 times as long (300 ms)"],
     [{ Rome: 1, Oslo: 3, Bern: 3.1 }, "Only from Bern, Oslo"],
     [{ Rome: 1, A: 2, B: 2, C: 2, D: 2 }, "From 4 of 5 locations"],

@@ -60,7 +60,7 @@ describe("a command of a browser", () => {
         body: "user=rené&pw=a%26b",
       },
       faults: [],
-      notes: ["Left out, since the agent sets them: Connection, TE."],
+      notes: ["Ignored, since the agent sets them: Connection, TE."],
     });
   });
 
@@ -130,10 +130,10 @@ describe("an option", () => {
     [`curl -F 'file=@cat.png' ${SHOP}`, "-F sends a multipart form"],
     [`curl -T cat.png ${SHOP}`, "-T sends the file cat.png"],
     [`curl -b jar.txt ${SHOP}`, "-b reads cookies from the file jar.txt"],
-    [`curl --foo bar ${SHOP}`, "--foo is not a known option of curl"],
-    [`curl -sW 5 ${SHOP}`, "-W is not a known option of curl"],
-    [`curl --no-url ${SHOP}`, "--no-url is not a known option of curl"],
-    [`curl ${"--foo ".repeat(3)}${SHOP}`, "--foo is not a known option of curl"],
+    [`curl --foo bar ${SHOP}`, "--foo is not a known curl option"],
+    [`curl -sW 5 ${SHOP}`, "-W is not a known curl option"],
+    [`curl --no-url ${SHOP}`, "--no-url is not a known curl option"],
+    [`curl ${"--foo ".repeat(3)}${SHOP}`, "--foo is not a known curl option"],
     ["curl -s", "has no URL"],
     [`curl -d 'a ${SHOP}`, "not closed"],
     ["wget https://shop.example/", "does not begin with curl"],
@@ -145,10 +145,10 @@ describe("an option", () => {
 
   it.each([
     [`curl -x proxy:3128 --ntlm --dns-servers 192.0.2.1 ${SHOP}`, "-x, --ntlm, --dns-servers"],
-    [`curl ${SHOP} | jq .`, "What follows | is left out."],
-    [`curl -H "Authorization: Bearer $TOKEN" ${SHOP}`, "The shell would fill in $TOKEN"],
+    [`curl ${SHOP} | jq .`, "Everything after | is ignored."],
+    [`curl -H "Authorization: Bearer $TOKEN" ${SHOP}`, "The shell would expand $TOKEN"],
     [`curl -m 600 ${SHOP}`, "-m 600 is lowered to 120 s"],
-    [`curl ${SHOP} ${SHOP}b`, "Of 2 URLs, the first one is taken."],
+    [`curl ${SHOP} ${SHOP}b`, "Only the first of 2 URLs is used."],
     ["curl shop.example/", "The URL has no scheme"],
   ])("%s is noted", (text, note) => {
     const { request, notes } = readCurl(text);

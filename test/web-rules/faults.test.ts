@@ -37,7 +37,7 @@ describe("a fault stands", () => {
   });
 
   it("whatever is changed, where no field has it", () => {
-    const faults = ["Sonde does not answer. Is it running, and reachable from here?"];
+    const faults = ["Sonde is not responding. Is it running and reachable from here?"];
     expect(standing(faults, CALL, changed({ meta: { name: "n" } }))).toEqual(faults);
   });
 });

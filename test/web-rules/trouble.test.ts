@@ -53,7 +53,7 @@ describe("what is said first of a call", () => {
     [
       ["fail", "fail", "fail"],
       [3, 0],
-      "All 3 calls of the last 24 hours failed since minute 58, last with HTTP_SERVER_ERROR (500).",
+      "All 3 calls in the last 24 hours failed since minute 58, last with HTTP_SERVER_ERROR (500).",
     ],
     [
       ["fail", "fail", "pass"],
@@ -82,7 +82,7 @@ describe("what is said first of a call", () => {
 
   it("has no start where the results that are known do not reach back to it", () => {
     expect(said(["fail", "fail"], [80, 0], false)).toBe(
-      "All 80 calls of the last 24 hours failed, last with HTTP_SERVER_ERROR (500).",
+      "All 80 calls in the last 24 hours failed, last with HTTP_SERVER_ERROR (500).",
     );
   });
 

@@ -88,7 +88,7 @@ it(
     const waterfall = page.getByRole("figure", { name: "Phases of the call" });
     const line = waterfall.getByRole("listitem").filter({ hasText: /^Processing\d/ });
     expect(await line.innerText()).toMatch(/Processing\s+(?:[89]\d\d ms|\d+\.\d+ s)/);
-    await page.getByText(/How sure: at most .* m?s of .* m?s may be Sonde's own/).waitFor();
+    await page.getByText(/Uncertainty: at most .* m?s of .* m?s may be Sonde's own/).waitFor();
     await page.getByText('"status": "ok"').waitFor();
 
     await page.getByRole("button", { name: "Copy as cURL" }).click();
@@ -115,7 +115,7 @@ it("says since when a call is slower, and where, as its history is written", TIM
   await glance
     .getByText(/[1-5]\d days before the change, \d\d since/)
     .waitFor({ timeout: 120_000 });
-  await glance.getByTitle("Show the two weeks before and since").click();
+  await glance.getByTitle("Show the two weeks before and after").click();
   await section(page, "Latency: p50").getByText("Each point is a day").waitFor();
   await keepPicture(page, "call-change");
   await expectClean(watched);
@@ -154,7 +154,7 @@ it("zooms, and switches what the charts show, all of it in the address", TIMEOUT
   const rows = section(page, "Latency: p95").locator("tbody tr");
   await expect.poll(() => rows.count()).toBeGreaterThan(25);
   await section(page, "Distribution")
-    .getByText(/outliers? from .* on/)
+    .getByText(/outliers? of .* or more/)
     .waitFor();
   await keepPicture(page, "call-month");
   await expectClean(watched);
@@ -179,13 +179,13 @@ it("leads from a day of the calendar to its calls, and filters results", TIMEOUT
   await runs.locator("tbody tr .state.fail").first().waitFor();
   await runs.getByLabel("From (UTC)").fill("2020-01-01T00:00");
   await runs.getByLabel("Before (UTC)").fill("2020-01-02T00:00");
-  await runs.getByText("No result is like this").waitFor();
+  await runs.getByText("No results match").waitFor();
   await runs.getByLabel("From (UTC)").fill("");
   await runs.getByLabel("Before (UTC)").fill("");
   await runs.getByRole("button", { name: "Show more" }).click();
   await expect.poll(() => runs.locator("tbody tr").count()).toBeGreaterThan(25);
   await runs.getByRole("link").filter({ hasText: "UTC" }).first().click();
-  await page.getByText("How sure:").waitFor();
+  await page.getByText("Uncertainty:").waitFor();
   await page.getByRole("link", { name: "← Previous" }).click();
   await page.getByRole("link", { name: "Next →" }).waitFor();
   await expectClean(watched);
@@ -212,7 +212,7 @@ it("can be read by everyone: light, dark, narrow, printed, without calls", TIMEO
   });
   const narrow = await pages.open(`/calls/${made.id}`, NARROW);
   await narrow.page.getByText("Run it now, or deploy it").waitFor();
-  await narrow.page.getByText("It has not run yet.").waitFor();
+  await narrow.page.getByText("No runs yet.").waitFor();
   await expectAccessible(narrow.page);
   const overflow = "document.documentElement.scrollWidth - innerWidth";
   expect(await narrow.page.evaluate(overflow)).toBe(0);

@@ -32,9 +32,7 @@ it(
     expect(page.url()).not.toContain("#");
     const second = await openPage(browser);
     await second.page.goto(link);
-    await second.page
-      .getByText("This link has been used, has expired, or was not copied whole")
-      .waitFor();
+    await second.page.getByText("This link has been used, has expired, or is incomplete").waitFor();
     await second.page.context().close();
 
     await page.getByRole("link", { name: "Locations" }).click();
@@ -77,7 +75,7 @@ it(
 
     // Only an owner gets the link here; the page tells others why.
     const editor = await pages.open("/keys", { key });
-    await editor.page.getByText("A key of level OWNER").waitFor();
+    await editor.page.getByText("You need an OWNER key").waitFor();
     expect(await editor.page.getByRole("link", { name: /^(API keys|Audit)$/ }).count()).toBe(0);
 
     await page.getByRole("row", { name: key_id }).getByRole("button").click();
@@ -99,7 +97,7 @@ it(
     await expectAccessible(page);
     await keepPicture(page, "audit");
     await page.getByLabel("To (UTC)").fill("2026-01-01T00:00");
-    await page.getByText("Nothing was changed in this time").waitFor();
+    await page.getByText("No changes in this period").waitFor();
 
     await page.setViewportSize({ width: 360, height: 740 });
     for (const path of ["locations", "keys", "audit"]) {

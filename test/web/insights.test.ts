@@ -90,7 +90,7 @@ it(
   { timeout: 180_000 },
   async () => {
     const { page, faults, requested } = await pages.open("/insights", WIDE);
-    await page.getByRole("heading", { name: "No week is scored yet" }).waitFor();
+    await page.getByRole("heading", { name: "No scored weeks yet" }).waitFor();
     await lookAt(page, "insights-empty");
     await makeHistory();
     // The page refreshes by itself.
@@ -267,7 +267,7 @@ it(
     await button(`Remove ${second.api_name} at ${await locationAt(page, 1)}`).click();
     await client.send("PUT", `/reports/${id}/`, { meta: { description: "Changed elsewhere" } });
     await button("Save").click();
-    await page.getByRole("heading", { name: "The report was changed meanwhile" }).waitFor();
+    await page.getByRole("heading", { name: "The report has been changed" }).waitFor();
     await button("Open it as it is now").click();
     await button(`Move ${MARKUP} up`).click();
     await button("Save").click();

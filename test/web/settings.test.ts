@@ -90,7 +90,7 @@ it(
       meta: { name: "Renamed elsewhere", domain: "shop.example" },
     });
     await button("Save").click();
-    await page.getByRole("heading", { name: "The setting was changed meanwhile" }).waitFor();
+    await page.getByRole("heading", { name: "The setting has been changed" }).waitFor();
     await expectAccessible(page);
     await button("Save my changes").click();
     await page.getByRole("heading", { name: "Renamed elsewhere", level: 1 }).waitFor();
@@ -211,7 +211,7 @@ it("a key that only reads sees what there is, without secrets", { timeout: 120_0
   await expectAccessible(page);
   await keepPicture(page, "setting-viewer");
   await page.goto(`${api}/settings/new`);
-  await page.getByText("A key of level EDITOR or OWNER makes settings").waitFor();
+  await page.getByText("You need an EDITOR or OWNER key to create settings").waitFor();
   await page.goto(`${api}/tokens`);
   await page.getByText("Does not expire").waitFor();
   expect(await offered()).toEqual([]);

@@ -18,7 +18,7 @@ it(
     await page.goto(`${api}/calls`);
     await page.getByLabel("API key").fill("0".repeat(32));
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByText("No active API key is like this one").waitFor();
+    await page.getByText("No active API key matches").waitFor();
     await page.getByLabel("API key").fill(KEY);
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
@@ -66,7 +66,7 @@ it(
     };
 
     await page.goto(`${api}/settings#${KEY}`);
-    await page.getByText("This link has been used, has expired, or was not copied whole").waitFor();
+    await page.getByText("This link has been used, has expired, or is incomplete").waitFor();
     expect(page.url()).toBe(`${api}/settings`);
     await signIn(KEY);
     await page.getByText("Secret shop").waitFor();

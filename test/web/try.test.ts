@@ -49,7 +49,7 @@ async function makesWithKeyboard({ target, pages }: Try): Promise<void> {
   );
   await tabTo(page, "Fill in the form");
   await page.keyboard.press("Enter");
-  await page.getByText("Left out, without a counterpart: --ntlm.").waitFor();
+  await page.getByText("Ignored, with no equivalent: --ntlm.").waitFor();
   const valueOf = (label: string) => page.getByLabel(label, { exact: true }).inputValue();
   expect(await valueOf("URL")).toBe(`${target.url}/orders?page=1`);
   expect(await valueOf("Method")).toBe("POST");
@@ -118,7 +118,7 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
   await field("URL").fill(`${target.url}/changed`);
   await button(page, "Remove header 1").click();
   await button(page, "Save and run").click();
-  await page.getByRole("heading", { name: "The call was changed meanwhile" }).waitFor();
+  await page.getByRole("heading", { name: "The call has been changed" }).waitFor();
   await keepPicture(page, "try-conflict");
   await button(page, "Save my changes").click();
   await page.getByText("COMPLETE", { exact: true }).waitFor();
@@ -162,7 +162,7 @@ async function deploys(page: Page): Promise<void> {
   await keepPicture(page, "try-deployed");
   await row.getByRole("button", { name: "Delete" }).click();
   await dialog.getByRole("button", { name: "Delete", exact: true }).click();
-  await page.getByText("It runs on no schedule yet.").waitFor();
+  await page.getByText("Not scheduled yet.").waitFor();
 }
 
 /**
@@ -178,7 +178,7 @@ async function saysWhereNoAgentIs({ target, pages }: Try): Promise<void> {
   const { page, faults } = await pages.open(`/calls/${id}`);
   const dialog = page.getByRole("dialog");
   await button(page, "Deploy").first().click();
-  await dialog.getByText("deployed already: every hour").waitFor();
+  await dialog.getByText("already deployed: every hour").waitFor();
   expect(await dialog.getByRole("checkbox", { checked: true }).count()).toBe(0);
   await dialog.getByLabel("Empty place").check();
   await dialog.getByText("No agent", { exact: true }).waitFor();
@@ -187,14 +187,14 @@ async function saysWhereNoAgentIs({ target, pages }: Try): Promise<void> {
   await expectAccessible(page);
   await keepPicture(page, "try-no-agent");
   await dialog.getByRole("button", { name: "Deploy" }).click();
-  await said(page, "Deployed at Empty place. No agent takes runs at Empty place");
+  await said(page, "Deployed at Empty place. No agent accepts runs at Empty place");
   await page.getByRole("rowheader", { name: "Empty place No agent" }).waitFor();
 
   const panel = page.getByRole("region", { name: "Run now" });
   await panel.getByLabel("Location").selectOption("Empty place – no agent");
   await panel.getByText("No agent is connected at Empty place: runs wait").waitFor();
   await panel.getByRole("button", { name: "Run now" }).click();
-  await panel.getByText("No agent is connected at Empty place: it waits.").waitFor();
+  await panel.getByText("No agent is connected at Empty place: the run waits.").waitFor();
   await expectAccessible(page);
   await keepPicture(page, "try-waits");
   expect(faults).toEqual([]);
@@ -205,7 +205,7 @@ async function saysWhatIsGenerated({ target, pages: { client, ...pages } }: Try)
   const id = await client.createCall(target.url);
   await client.send("PUT", `/calls/${id}/`, { meta: { tags: ["sonde-simulated"] } });
   const { page } = await pages.open(`/calls/${id}`);
-  await page.getByText("It runs on no schedule: its results were generated").waitFor();
+  await page.getByText("It has no schedule: its results were generated").waitFor();
 }
 
 /** Expects a caller who may only read to be offered none of it. */
@@ -215,12 +215,12 @@ async function offersViewerNothing({ target, pages: { client, ...pages } }: Try)
     access_level: "VIEWER",
   });
   const viewer = await pages.open(`/calls/${id}/edit`, { key: api_key });
-  await viewer.page.getByRole("heading", { name: "Your key only reads" }).waitFor();
+  await viewer.page.getByRole("heading", { name: "Your key is read-only" }).waitFor();
   expect(await viewer.page.locator("main button, main form").count()).toBe(0);
   await viewer.page.goto(`${pages.api}/calls/new`);
-  await viewer.page.getByRole("heading", { name: "Your key only reads" }).waitFor();
+  await viewer.page.getByRole("heading", { name: "Your key is read-only" }).waitFor();
   await viewer.page.goto(`${pages.api}/calls/${id}`);
-  await viewer.page.getByText("It runs on no schedule yet.").waitFor();
+  await viewer.page.getByText("Not scheduled yet.").waitFor();
   for (const name of ["Run now", "Deploy", "Duplicate"])
     expect(await button(viewer.page, name).count()).toBe(0);
 }

@@ -162,7 +162,7 @@ describe("workflows", { timeout: 180_000 }, () => {
     await pages.client.send("PUT", `/workflows/${id}/`, { meta: { name: "Renamed elsewhere" } });
     await page.getByLabel("Description").fill("Mine");
     await page.getByRole("button", { name: "Save changes" }).click();
-    await page.getByRole("heading", { name: "The workflow was changed meanwhile" }).waitFor();
+    await page.getByRole("heading", { name: "The workflow has been changed" }).waitFor();
     await expectAccessible(page);
     await keepPicture(page, "workflow-conflict");
     await page.getByRole("button", { name: "Open it as it is now" }).click();

@@ -16,4 +16,4 @@ export function lackOf(states: readonly AgentState[]): Lack | undefined {
 export const lackInWords = (lack: Lack, place: string): string =>
   lack === "NONE_CONNECTED"
     ? `No agent is connected at ${place}`
-    : `The agents at ${place} take no runs, since they are draining or too old`;
+    : `The agents at ${place} accept no runs, as they are draining or too old`;

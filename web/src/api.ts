@@ -63,7 +63,7 @@ export async function sendVersioned<T>(
     ...(signal && { signal }),
   }).catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
-    throw new ApiError(0, "Sonde does not answer. Is it running, and reachable from here?");
+    throw new ApiError(0, "Sonde is not responding. Is it running and reachable from here?");
   });
   const answer = (await response.json().catch(() => ({}))) as T & { readonly error_msg?: string };
   if (response.ok) return { object: answer, version: response.headers.get("etag") };

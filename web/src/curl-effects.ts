@@ -43,11 +43,11 @@ const addData: Effect = (command, text, written) => {
 };
 
 const readsFile = (written: string, file: string): string =>
-  `${written} reads the file ${file}: write its contents in place of @${file}, with --data-raw.`;
+  `${written} reads the file ${file}: replace @${file} with its contents, using --data-raw.`;
 
 const refuseForm: Effect = ({ faults }, _value, written) =>
   void faults.push(
-    `${written} sends a multipart form, which is not taken over: make it a form with --data-urlencode, or fill in the body and its Content-Type by hand.`,
+    `${written} sends a multipart form, which is not supported: use --data-urlencode, or fill in the body and its Content-Type by hand.`,
   );
 
 const EFFECTS: Readonly<Record<string, Effect>> = {
@@ -80,7 +80,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   "upload-file": ({ faults }, file, written) =>
     void faults.push(`${written} sends the file ${file}: write its contents into the body.`),
   config: ({ faults }, file, written) =>
-    void faults.push(`${written} reads options from the file ${file}: write them out.`),
+    void faults.push(`${written} reads options from the file ${file}: add them to the command.`),
   user(command, value) {
     const [, user = "", password = ""] = /^([^:]*):?(.*)$/s.exec(value) ?? [];
     command.basic = { user, password };
@@ -104,7 +104,7 @@ export function applyOption(command: Command, { name, value, written }: Option):
   if (effect) effect(command, value, written);
   else if (!isKnown(name))
     command.faults.push(
-      `${written} is not a known option of curl: write its full name, or leave it out with its value.`,
+      `${written} is not a known curl option: write its full name, or remove it and its value.`,
     );
   else if (!WITHOUT_EFFECT.has(name) && !name.startsWith("no-")) command.leftOut.push(written);
 }

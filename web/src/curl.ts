@@ -36,20 +36,18 @@ export function readCurl(text: string): CurlReading {
   if (!isCurl(text)) return refuse("The command does not begin with curl.");
   if (isForCmd(text))
     return refuse(
-      'This command is for cmd.exe of Windows, with ^ before quotes and line ends. Choose "Copy as cURL (bash)" in the browser.',
+      'This command is for Windows cmd.exe, with ^ before quotes and line ends. Choose "Copy as cURL (bash)" in the browser.',
     );
   let words: string[];
   try {
     words = split(text.replaceAll("\r\n", "\n").replace(/^\s*\$\s+/, ""));
   } catch {
-    return refuse(
-      "A quotation mark or a backslash at the end is not closed: copy the whole command.",
-    );
+    return refuse("A quote is not closed, or a backslash ends the command: copy all of it.");
   }
   const { options, end } = readOptions(words.slice(1));
   const command: Command = newCommand();
   for (const option of options) applyOption(command, option);
-  if (end !== undefined) command.notes.push(`What follows ${end} is left out.`);
+  if (end !== undefined) command.notes.push(`Everything after ${end} is ignored.`);
   command.notes.push(...notesOnShell(text));
   return readingOf(command);
 }
@@ -76,7 +74,7 @@ function notesOnShell(text: string): string[] {
   return found === undefined
     ? []
     : [
-        `The shell would fill in ${found}${found.endsWith("(") ? "…)" : ""}: write the value, or a variable such as {{name}}.`,
+        `The shell would expand ${found}${found.endsWith("(") ? "…)" : ""}: write the value, or a variable such as {{name}}.`,
       ];
 }
 
@@ -84,7 +82,7 @@ function readingOf(command: Command): CurlReading {
   const { faults, notes, leftOut, urls, tags } = command;
   const [first] = urls;
   if (first === undefined) faults.push("The command has no URL.");
-  if (urls.length > 1) notes.push(`Of ${urls.length} URLs, the first one is taken.`);
+  if (urls.length > 1) notes.push(`Only the first of ${urls.length} URLs is used.`);
   if (faults.length > 0 || first === undefined)
     return { request: undefined, faults: [...new Set(faults)], notes };
   const { url, basic } = readUrl(first, notes);
@@ -92,8 +90,8 @@ function readingOf(command: Command): CurlReading {
   const sendsBody = command.data.length > 0 && !command.isGet;
   const headers = headersOf(command, sendsBody);
   const framing = headers.filter(({ key }) => isFramingHeader(key)).map(({ key }) => key);
-  if (framing.length > 0) notes.push(`Left out, since the agent sets them: ${framing.join(", ")}.`);
-  if (leftOut.length > 0) notes.push(`Left out, without a counterpart: ${leftOut.join(", ")}.`);
+  if (framing.length > 0) notes.push(`Ignored, since the agent sets them: ${framing.join(", ")}.`);
+  if (leftOut.length > 0) notes.push(`Ignored, with no equivalent: ${leftOut.join(", ")}.`);
   const raw = [...command.query, ...(command.isGet ? rawOf(command) : [])];
   const request = {
     method: command.method ?? (command.isHead ? "HEAD" : sendsBody ? "POST" : "GET"),
@@ -134,7 +132,7 @@ function headersOf(command: Command, sendsBody: boolean): readonly KeyValue[] {
 function readUrl(written: string, notes: string[]): Pick<CurlRequest, "url" | "basic"> {
   const isWhole = /^(?:[a-z][a-z0-9+.-]*:\/\/|\{\{|%%)/i.test(written);
   if (!isWhole)
-    notes.push("The URL has no scheme: curl takes http. Write https:// where you mean it.");
+    notes.push("The URL has no scheme: curl assumes http. Write https:// if you mean it.");
   const url = (isWhole ? written : `http://${written}`).replace(/#.*$/s, "");
   const [, scheme = "", userinfo = "", rest = ""] =
     /^([a-z]+:\/\/)([^/?#@]*)@(.*)$/is.exec(url) ?? [];

@@ -21,7 +21,7 @@ export function Audit() {
     return (
       <>
         <PageHead title="Audit" />
-        <NeedsLevel level="OWNER" does="sees who changed what" />
+        <NeedsLevel level="OWNER" does="see who changed what" />
       </>
     );
   const zone = isLocalTime.value ? "local time" : "UTC";
@@ -29,7 +29,7 @@ export function Audit() {
     <>
       <PageHead
         title="Audit"
-        note="Who changed what of yours, when and from where; never the values. Newest first."
+        note="Who changed your objects, when and from where, without values. Newest first."
       />
       <div class="row">
         <TextField
@@ -65,9 +65,7 @@ function Entries(range: { readonly from: string | undefined; readonly to: string
       <Fault error={list.error} retry={list.refetch} />
       {!list.rows && !list.error && <Loading what="entries" />}
       {list.rows?.length === 0 && (
-        <Empty
-          title={isFiltered ? "Nothing was changed in this time" : "Nothing was changed yet"}
-        />
+        <Empty title={isFiltered ? "No changes in this period" : "No changes yet"} />
       )}
       {list.rows && list.rows.length > 0 && <EntryTable rows={list.rows} />}
       <MoreButton list={list} />
@@ -159,7 +157,7 @@ function NamedObject({ id, place }: { readonly id: string; readonly place: Objec
 }
 
 function Actor({ entry: { actor, owner }, levels }: Omit<EntryRowProps, "place">) {
-  if (actor === null) return <>{owner ?? "somebody"}, another owner</>;
+  if (actor === null) return <>{owner ?? "someone"}, another owner</>;
   const words = keyWords(actor, levels, session.value?.key_id);
   if (words === undefined) return <>{actor}</>;
   return (

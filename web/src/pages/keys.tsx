@@ -24,7 +24,7 @@ interface ApiKey {
 }
 
 const MEANINGS: Readonly<Record<AccessLevel, string>> = {
-  VIEWER: "VIEWER: reads, and sees no secret",
+  VIEWER: "VIEWER: reads, sees no secrets",
   EDITOR: "EDITOR: also writes and runs",
   OWNER: "OWNER: also issues and revokes keys",
 };
@@ -35,7 +35,7 @@ export function Keys() {
     return (
       <>
         <PageHead title="API keys" />
-        <NeedsLevel level="OWNER" does="sees, issues and revokes keys" />
+        <NeedsLevel level="OWNER" does="see, issue and revoke keys" />
       </>
     );
   return (
@@ -108,8 +108,8 @@ function KeyRow({ apiKey: { id, access_level, created } }: { readonly apiKey: Ap
           verb="Revoke"
           consequence={
             isOwn
-              ? "You are signed in with this key: you will be signed out at once. Programs that use it are refused."
-              : "Programs that use it are refused from now on, and its sessions end. A revoked key does not come back."
+              ? "You are signed in with this key: you will be signed out at once. Programs that use it are rejected."
+              : "Programs that use it are rejected from now on, and its sessions end. This cannot be undone."
           }
           onDeleted={revoked}
         />

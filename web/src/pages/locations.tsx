@@ -51,15 +51,15 @@ export function Locations() {
     <>
       <PageHead
         title="Locations"
-        note="Where agents make calls. Starts and uncertainty are of the calls of the last hour. Refreshed every 10 seconds."
+        note="Where agents make calls. Starts and uncertainty cover calls of the last hour. Refreshed every 10 seconds."
       />
       <Fault error={error} retry={refetch} />
       {!data && !error && <Loading what="locations" />}
       {data?.results.length === 0 && (
         <Empty title="No locations yet">
           <p>
-            On the machine of the hub, <code>sonde locations add ID</code> makes one and prints the
-            settings of its agents.
+            On the hub’s machine, <code>sonde locations add ID</code> creates one and prints the
+            settings for its agents.
           </p>
         </Empty>
       )}
@@ -89,7 +89,7 @@ function Location({ location }: { readonly location: LocationHealth }) {
       {agents.length === 0 ? (
         <p class="muted">
           No agent has reported from here. <code>sonde locations env {id}</code> prints the settings
-          of one.
+          for one.
         </p>
       ) : (
         <Agents agents={agents} of={title} />
@@ -127,8 +127,8 @@ function Load(location: LocationHealth) {
   return (
     <dl class="facts load">
       <div>
-        <dt title="Runs due in one second start spread over it, each at a place of its own: up to a second is as planned.">
-          Start after due, up to 1 s as planned
+        <dt title="Runs due in the same second are spread over it, each in its own place: up to a second is as planned.">
+          Start after due (up to 1 s is planned)
         </dt>
         <dd>
           <Spread of={location.lateness} />

@@ -1,7 +1,7 @@
 // A path without a page.
 export const NotFound = () => (
   <div class="empty">
-    <h1>There is no such page</h1>
+    <h1>Page not found</h1>
     <a class="button" href="calls">
       Go to the calls
     </a>

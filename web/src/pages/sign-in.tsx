@@ -6,7 +6,7 @@ import { Logo } from "../parts/logo.tsx";
 import { signIn } from "../session.ts";
 
 const LINK_FAULT =
-  "This link has been used, has expired, or was not copied whole. Sign in with a key, or get a new link as below.";
+  "This link has been used, has expired, or is incomplete. Sign in with a key, or get a new link as shown below.";
 
 const isCode = (text: string): boolean => /^[\w-]{43}$/.test(text);
 
@@ -35,8 +35,8 @@ export function SignIn() {
         </h1>
         <KeyForm fault={fault} onSignedIn={arrive} />
         <p class="muted small">
-          No key at hand? On the hub, <code>sonde keys link</code> prints a link that signs in once,
-          within an hour.
+          No key? On the hub, <code>sonde keys link</code> prints a link that works once, within an
+          hour.
         </p>
       </div>
     </main>

@@ -43,7 +43,7 @@ export function Chart({ title, caption, range, onZoom, isZoomed, ...spec }: Char
       </div>
       <div class="plot" ref={box} role="img" aria-label={`${title}. ${caption ?? ""}`} />
       <figcaption>
-        {caption} <span class="no-print">Drag over a part to zoom in.</span>
+        {caption} <span class="no-print">Drag to zoom in.</span>
       </figcaption>
       <ChartTable title={title} spec={spec} range={shown} />
     </figure>

@@ -124,9 +124,9 @@ function moved({ key, altKey }: KeyboardEvent, active: number, count: number): n
 
 function summary(options: readonly Option[] | undefined, found: number): string {
   if (!options) return "Loading …";
-  if (options.length === 0) return "There is nothing to choose from.";
-  if (found === 0) return "Nothing is found: try fewer letters.";
-  if (found > MOST_SHOWN) return `The first ${MOST_SHOWN} of ${found}: type more to see fewer.`;
+  if (options.length === 0) return "Nothing to choose from.";
+  if (found === 0) return "No matches. Try fewer letters.";
+  if (found > MOST_SHOWN) return `First ${MOST_SHOWN} of ${found}. Type more to narrow them.`;
   return `${found} found. Choose with the arrow keys and Enter.`;
 }
 

@@ -11,10 +11,10 @@ interface ConflictDialogProps {
 
 export const ConflictDialog = ({ what, conflict }: ConflictDialogProps) =>
   conflict && (
-    <Dialog title={`The ${what} was changed meanwhile`} onClose={conflict.onClose}>
+    <Dialog title={`The ${what} has been changed`} onClose={conflict.onClose}>
       <p>
-        It was saved elsewhere after you opened it here. Save your changes over it, and what you did
-        not touch stays as it was saved there; or open it as it is now, without your changes.
+        It was saved elsewhere after you opened it here. Save your changes over that version,
+        keeping the rest of it, or open it as it is now, without your changes.
       </p>
       <footer>
         <button class="button" type="button" onClick={conflict.onClose}>

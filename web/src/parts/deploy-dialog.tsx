@@ -51,7 +51,7 @@ function DeployForm({ target, deployment, deployments, onClose }: DeployFormProp
     const lacking = draft.locations.filter(lackAt);
     announce(
       `${deployment ? "Saved" : `Deployed at ${namesOf(draft.locations)}`}${
-        lacking.length > 0 ? `. No agent takes runs at ${namesOf(lacking)}` : ""
+        lacking.length > 0 ? `. No agent accepts runs at ${namesOf(lacking)}` : ""
       }`,
     );
     onClose();

@@ -64,7 +64,7 @@ export function DeployFields(props: DeployFieldsProps) {
           value={draft.frequency}
           choices={FREQUENCY_CHOICES}
           fault={faultAt("frequency")}
-          hint="At multiples of this time from midnight on, in UTC."
+          hint="At multiples of this interval from midnight UTC."
           onChange={(value) => onChange({ frequency: value })}
         />
         <TextField

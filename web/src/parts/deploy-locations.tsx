@@ -71,5 +71,5 @@ function DeployedAlready({
   const there = deployments.filter(({ deployment }) => deployment.location_id === at);
   if (there.length === 0) return null;
   const often = there.map(({ deployment }) => inWords(deployment.frequency)).join(", ");
-  return <span class="muted small">deployed already: {often}</span>;
+  return <span class="muted small">already deployed: {often}</span>;
 }

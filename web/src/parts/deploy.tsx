@@ -49,11 +49,11 @@ export function Deployments({
       {data?.results.length === 0 && (
         <p class="muted">
           {isSimulated
-            ? "It runs on no schedule: its results were generated, also those that say “Ordered by schedule”."
-            : "It runs on no schedule yet."}
+            ? "It has no schedule: its results were generated, even those that say “Triggered by schedule”."
+            : "Not scheduled yet."}
           {mayDeploy &&
             !isSimulated &&
-            " Deploy it to run it again and again, from one location or several."}
+            " Deploy it to run it regularly, from one or more locations."}
         </p>
       )}
       {data && data.results.length > 0 && (
@@ -101,7 +101,7 @@ function DeploymentTable({ target, deployments, onEdit }: DeploymentTableProps) 
             {isShared && <th scope="col">Owner</th>}
             {onEdit && (
               <th scope="col">
-                <span class="visually-hidden">What you can do</span>
+                <span class="visually-hidden">Actions</span>
               </th>
             )}
           </tr>
@@ -188,7 +188,7 @@ function Actions({ target, deployment, onEdit }: ActionsProps) {
       <DeleteButton
         what={what}
         path={`deployments/${deployment.id}/`}
-        consequence="Its runs that no agent has been given are withdrawn. Results that are recorded stay."
+        consequence="Runs not yet given to an agent are withdrawn. Recorded results stay."
         onDeleted={() => invalidate(["deployments"], overviewKey(target.id))}
       />
     </div>

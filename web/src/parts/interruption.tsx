@@ -15,10 +15,10 @@ export function Interruption() {
     <Dialog key={closed} title="Sign in again" isCover onClose={() => setClosed(closed + 1)}>
       <p>
         {by
-          ? `This browser is signed in as ${by.owner} (${by.access_level}) now.`
+          ? `This browser is now signed in as ${by.owner} (${by.access_level}).`
           : "Your session has ended."}{" "}
-        What you have not saved is still here: sign in with a key of {owner} ({access_level}) to go
-        on.
+        Your unsaved changes are still here. Sign in with a key of {owner} ({access_level}) to
+        continue.
       </p>
       <KeyForm />
       <footer>

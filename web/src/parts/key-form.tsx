@@ -22,7 +22,7 @@ export function KeyForm({ fault: before, onSignedIn }: KeyFormProps) {
       onSignedIn?.();
     } catch (cause) {
       const { message } = cause as Error;
-      setFault(message === "Unauthorized" ? "No active API key is like this one." : message);
+      setFault(message === "Unauthorized" ? "No active API key matches." : message);
     }
     setBusy(false);
   };

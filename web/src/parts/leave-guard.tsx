@@ -28,7 +28,7 @@ export function LeaveGuard({ isChanged }: { readonly isChanged: boolean }) {
   if (!leave || !isChanged) return null;
   return (
     <Dialog title="Leave without saving?" onClose={() => setLeave(undefined)}>
-      <p>What you changed here is lost.</p>
+      <p>Your changes will be lost.</p>
       <footer>
         <button class="button" type="button" onClick={() => setLeave(undefined)}>
           Stay

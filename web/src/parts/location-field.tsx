@@ -28,9 +28,7 @@ export function LocationField({
       {...field}
       label={label}
       hint={
-        isToRun && (
-          <NoAgent at={value}>runs wait for one, and are MISSED if none comes in time.</NoAgent>
-        )
+        isToRun && <NoAgent at={value}>runs wait, and are MISSED if none is ready in time.</NoAgent>
       }
       value={value}
       choices={useLocations()

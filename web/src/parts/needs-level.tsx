@@ -4,13 +4,13 @@ import { session } from "../session.ts";
 
 interface NeedsLevelProps {
   readonly level: Exclude<AccessLevel, "VIEWER">;
-  /** What such a key does here, as in `makes reports`. */
+  /** What such a key does here, as in `create reports`. */
   readonly does: string;
 }
 
 export const NeedsLevel = ({ level, does }: NeedsLevelProps) => (
   <p class="notice">
-    A key of level {level === "EDITOR" ? "EDITOR or OWNER" : level} {does}. Yours has level{" "}
+    You need an {level === "EDITOR" ? "EDITOR or OWNER" : level} key to {does}. Yours is{" "}
     {session.value?.access_level}.
   </p>
 );

@@ -11,7 +11,7 @@ export function page<Props>(load: () => Promise<ComponentType<Props>>): Componen
 /** An update of Sonde replaces the files of its pages. */
 const NotLoaded = () => (
   <PageFault title="This page could not be loaded">
-    Sonde cannot be reached, or has been updated meanwhile.
+    Sonde cannot be reached, or has been updated since.
   </PageFault>
 );
 

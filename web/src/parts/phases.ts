@@ -11,8 +11,8 @@ interface PhaseName {
 export const PHASE_NAMES: Readonly<Record<Phase, PhaseName>> = {
   dns: { name: "DNS", meaning: "the name is looked up" },
   tcp: { name: "TCP", meaning: "the connection is made" },
-  handshake: { name: "Handshake", meaning: "TLS is agreed on" },
-  upload: { name: "Upload", meaning: "the request is written" },
+  handshake: { name: "Handshake", meaning: "TLS is negotiated" },
+  upload: { name: "Upload", meaning: "the request is sent" },
   processing: { name: "Processing", meaning: "until the first byte of the response" },
   download: { name: "Download", meaning: "until the last byte of the response" },
 };
@@ -30,7 +30,7 @@ const OTHER_NAMES = {
   [UNFINISHED]: { name: "Not completed", meaning: "until the call ended" },
   [BETWEEN]: {
     name: "In no phase",
-    meaning: "between the phases, such as what the agent does itself",
+    meaning: "between the phases, such as the agent's own work",
   },
 } as const satisfies Readonly<Record<string, PhaseName>>;
 

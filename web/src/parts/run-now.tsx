@@ -97,7 +97,7 @@ const ContextFields = ({
     <PairRows
       title="Values of %%NAME%% in this run"
       noun="value"
-      hint="WORKSPACE chooses the workspace of environment variables. Context values are kept and shown: no secrets here."
+      hint="WORKSPACE selects the workspace of environment variables. Context values are stored and shown: no secrets here."
       rows={rows}
       onChange={onChange}
     />

@@ -60,17 +60,17 @@ function Waiting({ run, elapsed }: { readonly run: StartedRun; readonly elapsed:
   return (
     <div class="stack">
       <p class="muted">
-        <span class="number">{(elapsed / 1000).toFixed(1)} s</span> since it was ordered at {place}.
+        <span class="number">{(elapsed / 1000).toFixed(1)} s</span> since it was queued at {place}.
         {!lack && elapsed > SUSPICIOUS_MS && (
           <>
             {" "}
-            No result has arrived yet: see whether an agent is online in{" "}
+            No result has arrived yet: check for an online agent in{" "}
             <a href="locations">the locations</a>.
           </>
         )}
       </p>
       <NoAgent at={run.location_id}>
-        it waits. See <a href="locations">the locations</a>.
+        the run waits. See <a href="locations">the locations</a>.
       </NoAgent>
     </div>
   );

@@ -37,5 +37,5 @@ export function startText(
   const began = `It began ${formatMs(Math.max(late, 0))} after it was due`;
   if (is_late) return `${began}, late.`;
   if (trigger !== "SCHEDULE" || late > 1000) return `${began}.`;
-  return `${began}: scheduled runs have each a place of their own in the second, so this is not late.`;
+  return `${began}: each scheduled run has its own place in the second, so this is not late.`;
 }

@@ -14,13 +14,11 @@ export function Sureness({ result: { timing, meta } }: { readonly result: Result
       {doubt !== undefined && (
         <p class="row">
           <State tone="warn" word="Too uncertain to judge" />
-          <span>
-            The machine of the agent was busy, and may have lengthened these times. {doubt}
-          </span>
+          <span>The agent’s machine was busy, which may have lengthened these times. {doubt}</span>
         </p>
       )}
       <p class="muted sure">
-        {sure === undefined ? "How sure this is was not measured" : `How sure: ${sure}`}.
+        {sure === undefined ? "The uncertainty was not measured" : `Uncertainty: ${sure}`}.
         {late !== null && ` ${startText(late, meta)}`}
       </p>
     </>

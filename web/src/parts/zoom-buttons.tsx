@@ -53,7 +53,7 @@ export function ZoomButtons({ of, range, isZoomed, onZoom }: ZoomButtonsProps) {
       class="zoom no-print"
       role="toolbar"
       aria-label={`Zoom: ${of}`}
-      title="Keys: + − ← → and 0 for all of it"
+      title="Keys: + − ← →, and 0 to reset"
       onKeyDown={press}
     >
       {BUTTONS.map(([name, sign, label]) => (

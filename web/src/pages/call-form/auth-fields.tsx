@@ -31,7 +31,7 @@ export function AuthFields({ draft, onChange, faultAt }: PartProps) {
           hint={
             host === undefined
               ? "Its credentials go to its own domain only."
-              : `Those whose domain ${host} belongs to.`
+              : `Settings whose domain covers ${host}.`
           }
           onChange={(id) => onChange({ auth_id: id || null, token_id: null })}
         />
@@ -66,7 +66,7 @@ function TokenField({ draft, onChange, faultAt }: PartProps) {
       value={draft.token_id ?? ""}
       choices={[NONE, ...choices]}
       fault={faultAt("request.token_id")}
-      hint={choices.length === 0 ? "This setting has no token of yours." : undefined}
+      hint={choices.length === 0 ? "You have no token for this setting." : undefined}
       onChange={(token_id) => onChange({ token_id: token_id || null })}
     />
   );
@@ -87,8 +87,8 @@ function BasicNotice({ draft, onChange }: Pick<PartProps, "draft" | "onChange">)
   return (
     <div class="notice">
       <p>
-        The command signs in as <strong>{basic.user}</strong>. Saving makes an Authentication
-        Setting of type BASIC for <strong>{fixedHostOf(draft.url) ?? "the host"}</strong>, which
+        The command signs in as <strong>{basic.user}</strong>. Saving creates an authentication
+        setting of type BASIC for <strong>{fixedHostOf(draft.url) ?? "the host"}</strong>, which
         keeps the password encrypted.
       </p>
       <div class="row">
@@ -123,6 +123,6 @@ export async function withSetting(draft: CallDraft): Promise<CallDraft> {
     return { ...draft, basic: null, auth_id: id, token_id: null };
   } catch (cause) {
     const { status, message } = cause as ApiError;
-    throw new ApiError(status, `The authentication setting was not made. ${message}`);
+    throw new ApiError(status, `The authentication setting could not be created. ${message}`);
   }
 }

@@ -74,7 +74,7 @@ export function EditCall({ params: { id } }: { readonly params: { readonly id: s
         <DeleteButton
           what={`the call "${call.meta.name}"`}
           path={`calls/${id}/`}
-          consequence="Its deployments go with it, and it leaves its workflows and reports. Its results are no longer shown."
+          consequence="Ends its deployments and removes it from workflows and reports. Its results are no longer shown."
           onDeleted={async () => {
             route(pathOf("calls"));
             await invalidate(["calls"]);
@@ -101,8 +101,8 @@ const useCall = (id: string | undefined) =>
 const ReadsOnly = ({ title }: { readonly title: string }) => (
   <>
     <PageHead title={title} above={{ to: "calls", name: "Calls" }} />
-    <Empty title="Your key only reads">
-      <p>Calls are made and changed with a key of level EDITOR or OWNER.</p>
+    <Empty title="Your key is read-only">
+      <p>You need an EDITOR or OWNER key to create or change calls.</p>
     </Empty>
   </>
 );
@@ -111,7 +111,7 @@ const NotMine = ({ call: { id, meta } }: { readonly call: Call }) => (
   <>
     <PageHead title={`Edit ${meta.name}`} above={{ to: `calls/${id}`, name: meta.name }} />
     <Empty title={`This call belongs to ${meta.owner}`}>
-      <p>Only its owner can change it. A copy of it is yours.</p>
+      <p>Only its owner can change it. You can change a copy.</p>
       <a class="button" href={`calls/new?from=${id}`}>
         Duplicate
       </a>

@@ -20,7 +20,7 @@ export function CurlPaste({ reading, onCurl }: CurlPasteProps) {
         lines={3}
         value={text}
         fault={refused === "" ? undefined : refused}
-        hint={'As documentation has it, or as a browser gives it with "Copy as cURL (bash)".'}
+        hint={'From documentation, or from a browser with "Copy as cURL (bash)".'}
         onInput={setText}
       />
       <button

@@ -37,10 +37,10 @@ export const NameFields = ({ draft, onChange, faultAt }: PartProps) => (
 
 /** Tags that change how a call is made, with an example of each. */
 const BEHAVIOUR = [
-  ["timeout:10", "ends the call after 10 seconds; 30 without it, at most 120"],
-  ["noredirect", "follows no redirect: 3xx is the result"],
-  ["max-redirects:3", "follows at most 3 redirects; 10 without it, at most 50"],
-  ["insecure-tls", "accepts any certificate, expired or of another host"],
+  ["timeout:10", "ends the call after 10 seconds (default 30, maximum 120)"],
+  ["noredirect", "follows no redirects: the 3xx is the result"],
+  ["max-redirects:3", "follows at most 3 redirects (default 10, maximum 50)"],
+  ["insecure-tls", "accepts any certificate, even expired or for another host"],
   ["nometrics", "keeps the call's own numbers out of /metrics"],
 ] as const;
 

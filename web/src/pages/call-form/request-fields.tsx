@@ -46,7 +46,7 @@ export const RequestFields = (props: RequestFieldsProps) => {
         lines={6}
         value={draft.body ?? ""}
         fault={faultAt("request.body")}
-        hint="Sent as it stands, with the Content-Type that the headers give."
+        hint="Sent as is, with the Content-Type from the headers."
         onInput={(text) => onChange({ body: text === "" ? null : withLineEnds(text, draft.body) })}
       />
       <p class="small muted">

@@ -88,9 +88,9 @@ export function AtAGlance({ id, places, latest, state, isGrowing }: AtAGlancePro
             (where ?? (trouble ? troubleWhere(trouble, nameOf) : "–"))
           )}
         </Fact>
-        <Fact name="How sure">{sureText(day.made, latest, change)}</Fact>
+        <Fact name="Confidence">{sureText(day.made, latest, change)}</Fact>
         <Fact name="Passed in 24 hours">{passedText(day)}</Fact>
-        <Fact name="Score of the last week">
+        <Fact name="Latest weekly score">
           <CallScore id={id} />
         </Fact>
       </dl>
@@ -152,7 +152,7 @@ function Answer({
       {change ? (
         <>
           Since{" "}
-          <a href={aroundPath(id, change)} title="Show the two weeks before and since">
+          <a href={aroundPath(id, change)} title="Show the two weeks before and after">
             {shortTime(change.since, now())}
           </a>{" "}
           it takes <strong>{factorText(change)}</strong>: {formatMs(change.after)} on the median
@@ -171,8 +171,8 @@ const aroundPath = (id: string, { since }: Change): string =>
 function historyText(days: number | undefined, isGrowing: boolean): string {
   if (days === undefined) return "";
   if (isGrowing && days > 1)
-    return `No clear change in ${days} days; more of them are being written.`;
-  return days > 3 ? `No clear change in ${days} days.` : "There is no history to compare with yet.";
+    return `No clear change in ${days} days; more history is being written.`;
+  return days > 3 ? `No clear change in ${days} days.` : "No history to compare with yet.";
 }
 
 function sureText(
@@ -216,10 +216,8 @@ function NothingLately({ latest, isGrowing }: Pick<AtAGlanceProps, "latest" | "i
   return (
     <section class="card glance" aria-label="At a glance">
       <p class="answer">No call was made in the last 24 hours.</p>
-      {latest && !last && <p class="muted">Run it now, or deploy it to have it run by itself.</p>}
-      {isGrowing && (
-        <p class="muted">A history that is still being written appears here by itself.</p>
-      )}
+      {latest && !last && <p class="muted">Run it now, or deploy it to run on a schedule.</p>}
+      {isGrowing && <p class="muted">History is still being written and will appear here.</p>}
       {last && (
         <p class="muted">
           The last run was at <Time at={last.meta.start_time ?? last.meta.due_time} />.

@@ -28,7 +28,7 @@ export function HistogramChart({ histogram: { buckets, locations }, places }: Di
   return (
     <section class="card">
       <h2>Distribution</h2>
-      {buckets === null && <p class="muted">The counters of this range have been removed.</p>}
+      {buckets === null && <p class="muted">The counters for this range have been removed.</p>}
       {buckets?.length === 0 && <NoCalls />}
       {bins.length > 0 && (
         <Chart
@@ -90,7 +90,7 @@ const Fences = ({ fences, places }: FencesProps) => (
     {fences.map(({ location_id, outlier_from, outliers }) => (
       <li key={location_id}>
         {nameOfLocation(places, location_id)}: {formatCount(outliers)}{" "}
-        {outliers === 1 ? "outlier" : "outliers"} from {formatMs(outlier_from)} on
+        {outliers === 1 ? "outlier" : "outliers"} of {formatMs(outlier_from)} or more
       </li>
     ))}
   </ul>

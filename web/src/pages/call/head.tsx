@@ -85,7 +85,7 @@ function Actions({ call: { id, meta } }: { readonly call: Call }) {
         <DeleteButton
           what={`the call "${meta.name}"`}
           path={`calls/${id}/`}
-          consequence="Its deployments end, and workflows and reports lose it. Results stay until retention removes them."
+          consequence="Ends its deployments and removes it from workflows and reports. Its results are no longer shown."
           onDeleted={async () => {
             await invalidate(["calls"], ["deployments"], ["workflows"], ["reports"]);
             route(pathOf("calls"));

@@ -83,7 +83,7 @@ export function LatencyChart({ view, series, places, change, onZoom }: LatencyCh
         />
       )}
       {each.length > MOST_LINES && (
-        <p class="muted small">{each.length} locations together: choose one to see it alone.</p>
+        <p class="muted small">{each.length} locations combined: choose one to see it alone.</p>
       )}
     </section>
   );
@@ -120,7 +120,7 @@ export function PhasesChart({ view, series: { all }, onZoom }: Omit<ChartsProps,
       ) : (
         <Chart
           title="Phases over time"
-          caption="Averages over the calls that reached a phase, one on the other."
+          caption="Averages over the calls that reached each phase, stacked."
           x={made.map(({ time }) => time)}
           series={reached.map((phase) => ({
             label: PHASE_NAMES[phase].name,

@@ -69,7 +69,7 @@ export function Results({ id, places }: ResultsProps) {
       {!list.rows && !list.error && <Loading what="results" />}
       {list.rows?.length === 0 && (
         <p class="muted">
-          {filters === ANY ? "It has not run yet." : "No result is like this. Change the filters."}
+          {filters === ANY ? "No runs yet." : "No results match. Change the filters."}
         </p>
       )}
       {list.rows !== undefined && list.rows.length > 0 && (

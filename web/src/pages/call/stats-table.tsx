@@ -96,7 +96,7 @@ interface PeriodsProps {
 function Periods({ stats, isPassed, kind }: PeriodsProps) {
   const latencies = isPassed ? [...LATENCIES, ...OF_PASSED] : LATENCIES;
   const columns = [...CALLS, ...latencies];
-  if (stats.length === 0) return <p class="muted">No such calls yet.</p>;
+  if (stats.length === 0) return <p class="muted">No matching calls yet.</p>;
   return (
     <div class="scroll-x" role="region" aria-label="Statistics by period" tabIndex={0}>
       <table class="stats blocks">

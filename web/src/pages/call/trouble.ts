@@ -91,7 +91,7 @@ interface Day {
   readonly passed: number;
 }
 
-/** `All 11 calls of the last 24 hours failed since 02:41, last with HTTP_SERVER_ERROR (500).` */
+/** `All 11 calls in the last 24 hours failed since 02:41, last with HTTP_SERVER_ERROR (500).` */
 export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Words): string {
   const { last, since, runs, isMissed, isPartial } = trouble;
   const at = isPartial ? ` at ${trouble.locations.map(nameOf).join(", ")}` : "";
@@ -106,7 +106,7 @@ export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Wo
   if (runs === 1 && !(isWholeDay && day.made > 1))
     return `The last call${at} ${failed}${since === null ? "" : ` at ${timeText(since)}`} ${how}.`;
   const calls = isWholeDay
-    ? `All ${formatCount(day.made)} calls of the last 24 hours`
+    ? `All ${formatCount(day.made)} calls in the last 24 hours`
     : `The last ${formatCount(runs)} calls${at}`;
   return `${calls} ${failed}${from}, last ${how}.`;
 }

@@ -49,7 +49,7 @@ export function whereChanged(
   if (changed.length === 1) return `Only from ${where}, ${there}`;
   const from = isEverywhere || names.length > MOST_NAMED ? "From" : "Only from";
   if (factorOf(most) < LEAST_FACTOR * factorOf(least))
-    return isEverywhere ? `Alike from ${where}` : `${from} ${where}`;
+    return isEverywhere ? `Similar from ${where}` : `${from} ${where}`;
   return `${from} ${where}, most from ${names[0]}, ${there}`;
 }
 
@@ -70,7 +70,7 @@ export function whereSlow(
   const best = others.at(-1);
   if (!best) return `Called from ${name} only`;
   const from = `${name} (median ${formatMs(worst.median)})`;
-  if (worst.median < 1.3 * best.median + 2) return `Alike from ${allOf(known.length)}`;
+  if (worst.median < 1.3 * best.median + 2) return `Similar from ${allOf(known.length)}`;
   return `Slowest from ${from}, fastest from ${nameOf(best.location_id)} (${formatMs(best.median)})`;
 }
 

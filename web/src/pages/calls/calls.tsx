@@ -49,12 +49,12 @@ const NoCalls = () => (
           New call
         </a>
         <p>
-          Have one at hand? In the form, paste a cURL command: in a browser’s network panel, “Copy
-          as cURL” gives one for any request.
+          Already have a request? Paste it into the form as cURL: in a browser’s network panel, use
+          “Copy as cURL” on any request.
         </p>
       </>
     ) : (
-      <p>Your key only reads: ask somebody with an EDITOR key for one.</p>
+      <p>Your key is read-only. Ask someone with an EDITOR key.</p>
     )}
   </Empty>
 );

@@ -18,7 +18,7 @@ export const columnsAt = (
   {
     id: "state",
     title: "State",
-    hint: "Of the last run at each location where the call is deployed, the worst.",
+    hint: "The worst of the last runs at the locations where the call is deployed.",
     sorts: true,
     cell: (call) => <CallState now={call.now} places={places} />,
   },
@@ -26,7 +26,7 @@ export const columnsAt = (
   {
     id: "hours",
     title: "24 hours",
-    hint: "A bar for each hour: the worst that happened in it decides its colour and height.",
+    hint: "One bar per hour: the worst outcome in it sets its colour and height.",
     cell: ({ day }) => (day ? <Strip {...day} /> : <span class="muted">–</span>),
   },
   {

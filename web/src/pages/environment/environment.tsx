@@ -80,7 +80,7 @@ const Hint = () => (
     A call uses a variable as <code>{"{{name}}"}</code> in its URL, parameters, headers and body. A
     run looks in the workspace that its context names as <code>WORKSPACE</code>, then in{" "}
     <code>{GLOBAL}</code>.
-    {session.value?.org && ` Everybody of ${session.value.org} uses the same variables.`}
+    {session.value?.org && ` Everyone in ${session.value.org} uses the same variables.`}
   </p>
 );
 
@@ -207,7 +207,7 @@ function VariableRow({
               <DeleteButton
                 what={`the variable ${name}`}
                 path={pathOf(workspace, name)}
-                consequence="Calls that use it keep its name as it is written, and their results say so."
+                consequence="Calls that use it keep the name as written, and their results say so."
                 onDeleted={changed}
               />
             </>

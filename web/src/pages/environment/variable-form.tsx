@@ -35,7 +35,7 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
           <div class="fields">
             <TextField
               label="Workspace"
-              hint="A new name makes a new workspace."
+              hint="A new name creates a workspace."
               value={workspace}
               fault={faultAt("workspace")}
               input={{ required: true }}
@@ -43,7 +43,7 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
             />
             <TextField
               label="Name"
-              hint="Letters, digits and _, not a digit first."
+              hint="Letters, digits and _; no leading digit."
               value={name}
               fault={faultAt("variable_name")}
               input={{ required: true, spellcheck: false }}
@@ -53,7 +53,7 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
         )}
         <Field
           label={stored ? "New value" : "Value"}
-          hint="Never shown again. Of several lines, paste them."
+          hint="Never shown again. Paste a value with several lines."
           fault={faultAt("value")}
         >
           {(control) => (

@@ -65,7 +65,7 @@ export function Change({ kind, report }: ChangeProps) {
   return (
     <section class="card">
       <header>
-        <h2>What moved since the {period} before</h2>
+        <h2>What changed since the {period} before</h2>
         {change && <a href={`insights/${change.insights_id}`}>Report of the {period} before</a>}
       </header>
       {change ? (

@@ -15,10 +15,10 @@ interface ExplanationProps {
 
 export const Explanation = ({ kind, report, before }: ExplanationProps) => (
   <section class="card">
-    <h2>{report.band ? `How ${report.score} came about` : "What there is to judge by"}</h2>
+    <h2>{report.band ? `How ${report.score} came about` : "What was measured"}</h2>
     <p>
-      A score begins at {HIGHEST_SCORE}. Three parts take from it: calls that failed, calls that
-      passed but took unusually long, and usual times that vary. How fast the call is has no part.
+      A score starts at {HIGHEST_SCORE}. Three parts lower it: calls that failed, calls that passed
+      but took unusually long, and usual times that vary. Speed itself does not count.
     </p>
     {report.band && <Points report={report} />}
     <ol class="score-parts">
@@ -60,7 +60,7 @@ function Points({ report: { score, parts } }: { readonly report: InsightReport }
             {title} {name === "kept" ? points : `−${points}`}
           </span>
         ))}
-        <span class="muted">together {HIGHEST_SCORE}</span>
+        <span class="muted">total {HIGHEST_SCORE}</span>
       </figcaption>
     </figure>
   );
@@ -115,14 +115,14 @@ const FORMULAS: Readonly<Record<PartName, (report: InsightReport) => Formula>> =
   outliers({ parts: { outliers } }) {
     const { value, passed, share } = outliers;
     return {
-      is: `o is the share of outliers: ${formatCount(outliers.outliers)} of the ${formatCount(passed)} calls that passed. The locations below say from which time on.`,
+      is: `o is the share of outliers: ${formatCount(outliers.outliers)} of the ${formatCount(passed)} calls that passed. The locations below show the limits.`,
       formula: `O = (1 − o)² = (1 − ${formatShare(share, 6)})² = ${formatShare(value)}`,
     };
   },
   consistency({ parts: { consistency } }) {
     const { value, variation } = consistency;
     return {
-      is: "v is the standard deviation of the usual times divided by their mean, at each location by itself: a far location costs nothing.",
+      is: "v is the standard deviation of the usual times divided by their mean, at each location by itself: a distant location costs nothing.",
       formula: `C = 1 ÷ (1 + v² ÷ 4) = 1 ÷ (1 + ${formatShare(variation)}² ÷ 4) = ${formatShare(value)}`,
     };
   },

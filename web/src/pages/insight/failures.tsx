@@ -66,7 +66,7 @@ function Latest({ report, result }: ReportProps & { readonly result: ResultCode 
     return <p class="muted">The results of this call are not shared with you.</p>;
   if (!data) return error ? <Fault error={error} /> : <Loading what="results" />;
   if (data.results.length === 0)
-    return <p class="muted">These results are too old: they have been removed since.</p>;
+    return <p class="muted">These results are too old and have been removed.</p>;
   return (
     <ul class="plain">
       {data.results.map(({ id, meta }) => (
@@ -90,7 +90,7 @@ export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
   const places = useLocations();
   return (
     <section class="card">
-      <h2>Outliers, the slowest first</h2>
+      <h2>Outliers, slowest first</h2>
       {outliers.length === 0 ? (
         <p class="muted">
           {parts.availability.passed === 0 ? "No call passed." : "No call took unusually long."}

@@ -104,7 +104,7 @@ const Controls = ({ view: { kind, order, withShared }, change }: ControlsProps) 
             change({ shared: currentTarget.checked ? "yes" : undefined })
           }
         />
-        Also calls that others in {session.value.org} share
+        Include calls shared by others in {session.value.org}
       </label>
     )}
   </div>
@@ -114,16 +114,16 @@ function NoScores({ kind }: { readonly kind: InsightKind }) {
   const unit = wordOf(kind);
   const first = periodEnd(kind, now()) + INSIGHT_DELAY_MS;
   return (
-    <Empty title={`No ${unit} is scored yet`}>
+    <Empty title={`No scored ${unit}s yet`}>
       <p>
-        The first scores come ten minutes after the {unit} has closed, at{" "}
+        The first scores arrive ten minutes after the {unit} closes, at{" "}
         <strong>{formatTime(first)}</strong>, for every call that ran in it.
       </p>
       <p>
-        For {unit}s that have closed already:{" "}
+        For {unit}s that have already closed:{" "}
         <code>sonde insights compute --from DATE --to DATE</code>. The demo (
-        <code>npm start -- --demo</code>) brings eight weeks, about a minute after its first start;
-        this page shows them by itself.
+        <code>npm start -- --demo</code>) adds eight weeks about a minute after its first start;
+        this page updates itself.
       </p>
     </Empty>
   );
@@ -169,14 +169,14 @@ const Bands = ({ calls }: { readonly calls: readonly RankedCall[] }) => (
 /** What a newcomer has to know to read the table. */
 const Rule = () => (
   <section class="card">
-    <h2>What a score says</h2>
+    <h2>What a score means</h2>
     <p>
-      A score begins at 999 and loses points for calls that <strong>failed</strong>, most of all;
+      A score starts at 999 and loses points for calls that <strong>failed</strong>, most of all;
       for <strong>outliers</strong>, which passed but took unusually long; and for usual times that{" "}
-      <strong>vary</strong>. How fast a call is has no part: 100 ms are good for one API and bad for
-      another. “Slower” and “faster” stand where the average time moved by {LEAST_CHANGE.percent} %
-      and {LEAST_CHANGE.ms} ms or more from the period before. Open a call’s score to see what cost
-      how much.
+      <strong>vary</strong>. Speed itself does not count: 100 ms is good for one API and bad for
+      another. “Slower” and “faster” appear where the average time changed by {LEAST_CHANGE.percent}{" "}
+      % and {LEAST_CHANGE.ms} ms or more from the period before. Open a call’s score to see what
+      each part cost.
     </p>
     <ul class="row bands">
       <li class="row">

@@ -44,17 +44,17 @@ function ExportDialog({
   return (
     <Dialog title="Export the report" onClose={onClose}>
       <p>
-        One row for each {wordOf(kind)} of each call and location, with all statistics of{" "}
+        One row per {wordOf(kind)}, call and location, with all statistics of{" "}
         {type === "COMPLETE" ? "the calls that passed" : "every call made"}.
       </p>
       <div class="fields">
         <TextField label="From" value={from} onInput={setFrom} input={{ type: "date" }} />
         <TextField
-          label="To, included"
+          label="To (inclusive)"
           value={to}
           onInput={setTo}
           input={{ type: "date" }}
-          fault={isRange ? undefined : "Give two days, the first not after the last."}
+          fault={isRange ? undefined : "Enter two days, the first not after the last."}
         />
         <SelectField label="Format" value={format} choices={FORMATS} onChange={setFormat} />
       </div>

@@ -101,9 +101,7 @@ const About = ({ draft, change, faultAt }: AboutProps) => (
         value={draft.public}
         onChange={(everyone) => change({ public: everyone })}
       />
-      <p class="muted small">
-        Each reader sees the rows of calls whose statistics that reader may see.
-      </p>
+      <p class="muted small">Readers see only the rows of calls whose statistics they may see.</p>
     </fieldset>
   </section>
 );
@@ -139,8 +137,8 @@ const Groups = ({ groups, change, faultAt, isStored }: GroupsProps) => (
       </button>
       {isStored && (
         <span class="muted small">
-          Rows of calls whose statistics you may not see any more are not listed here. Saving
-          changed groups removes them.
+          Rows of calls whose statistics you may no longer see are not listed here. Saving changed
+          groups removes them.
         </span>
       )}
     </div>

@@ -55,7 +55,7 @@ export function ReportGroup({ group: { name, rows, totals }, period }: ReportGro
                 <tfoot>
                   <tr>
                     <th scope="row" class="whole">
-                      All of them
+                      All rows
                     </th>
                     <Numbers {...common} entry={totals[0] ?? NOTHING} />
                   </tr>

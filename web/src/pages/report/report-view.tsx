@@ -46,8 +46,8 @@ export function ReportView({ report, mayChange }: ReportViewProps) {
       <p class="muted small">
         {nameOfPeriod(kind, start)}, in UTC.{" "}
         {type === "COMPLETE"
-          ? "Times are of the calls that passed."
-          : "Times are of every call made, failed or not."}{" "}
+          ? "Times cover the calls that passed."
+          : "Times cover every call made, failed or not."}{" "}
         p95: 95 of 100 of these calls took this long or less. Rows of calls whose statistics you may
         not see are neither shown nor counted. Owner of the report: {meta.owner}.
       </p>

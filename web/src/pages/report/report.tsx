@@ -37,7 +37,7 @@ function NewReport() {
       {has("EDITOR") ? (
         <ReportForm stored={undefined} onSaved={saved} onCancel={() => route(pathOf("reports"))} />
       ) : (
-        <NeedsLevel level="EDITOR" does="makes reports" />
+        <NeedsLevel level="EDITOR" does="create reports" />
       )}
     </>
   );
@@ -81,9 +81,7 @@ function Edit({ stored, mayChange }: EditProps) {
       {mayChange ? (
         <ReportForm stored={stored} onSaved={saved} onCancel={back} />
       ) : (
-        <p class="notice">
-          Only {meta.owner} may change this report, with a key of level EDITOR or OWNER.
-        </p>
+        <p class="notice">Only {meta.owner} may change this report, with an EDITOR or OWNER key.</p>
       )}
     </>
   );

@@ -16,10 +16,7 @@ export function Reports() {
   const { rows, error, refetch } = list;
   return (
     <>
-      <PageHead
-        title="Reports"
-        note="Calls at locations side by side, in groups: to compare, to print, to hand on."
-      >
+      <PageHead title="Reports" note="Compare calls and locations side by side, to print or share.">
         {has("EDITOR") && (
           <a class="button primary" href="reports/new">
             New report
@@ -47,10 +44,10 @@ const NoReports = () => (
     </p>
     {has("EDITOR") ? (
       <a class="button" href="reports/new">
-        Make the first report
+        Create the first report
       </a>
     ) : (
-      <NeedsLevel level="EDITOR" does="makes reports" />
+      <NeedsLevel level="EDITOR" does="create reports" />
     )}
   </Empty>
 );

@@ -35,7 +35,7 @@ export const RequestCard = ({ result, result: { request } }: ExchangeProps) => (
           {request.method} {request.url}
         </p>
         {hasSecrets(curlOf(request)) && (
-          <p class="muted small">Secrets are masked; in the cURL command they read SECRET.</p>
+          <p class="muted small">Secrets are masked; in the cURL command they appear as SECRET.</p>
         )}
         <Headers headers={request.headers} of="request" />
         {request.body !== null && <Body text={request.body} of="request" />}
@@ -65,7 +65,7 @@ export const ResponseCard = ({ result: { id, meta, request, response } }: Exchan
     ) : (
       <p class="muted">
         {meta.http_code === null || request
-          ? "No response came."
+          ? "No response arrived."
           : "The response is no longer kept."}
       </p>
     )}
@@ -114,7 +114,7 @@ function ResponseBody({ id }: { readonly id: string }) {
 }
 
 const ABSENT: Readonly<Record<NonNullable<Content["reason"]>, string>> = {
-  binary: "The body is no text, so it was not kept.",
+  binary: "The body is not text, so it was not kept.",
   too_large: "The body is longer than 32 KiB, so it was not kept.",
   report_full: "The run's report was full, so the body was not kept.",
 };
@@ -162,7 +162,7 @@ function Body({ text, of, type }: BodyProps) {
           aria-expanded={isWhole}
           onClick={() => setWhole(!isWhole)}
         >
-          {isWhole ? "Show less" : "Show all of it"}
+          {isWhole ? "Show less" : "Show all"}
         </button>
       )}
     </div>
@@ -194,7 +194,7 @@ export const CertificateCard = ({ certificate }: { readonly certificate: Certifi
         </dd>
       </div>
       <div>
-        <dt>Left at the call</dt>
+        <dt>Time left at the call</dt>
         <dd>
           <State tone={toneOfDays(certificate.days)} word={daysText(certificate.days)} />
         </dd>

@@ -124,13 +124,13 @@ function Facts({ result: { meta } }: { readonly result: ResultDocument }) {
       <dl class="facts wide">
         <Fact name="Location">{nameOfLocation(places, meta.location_id)}</Fact>
         <Fact name="Agent">{meta.agent_id ?? "–"}</Fact>
-        <Fact name="Ordered by">{meta.trigger === "SCHEDULE" ? "schedule" : "hand"}</Fact>
+        <Fact name="Triggered by">{meta.trigger === "SCHEDULE" ? "schedule" : "hand"}</Fact>
         <Fact name="Due">
           <Time at={meta.due_time} />
         </Fact>
         <Fact name="Started">{meta.start_time ? <Time at={meta.start_time} /> : "–"}</Fact>
         <Fact name="Ended">{meta.end_time ? <Time at={meta.end_time} /> : "–"}</Fact>
-        <Fact name="Server's address">{meta.dest_ip ?? "–"}</Fact>
+        <Fact name="Server address">{meta.dest_ip ?? "–"}</Fact>
         <Fact name="Redirects">{meta.redirects}</Fact>
         {meta.workflow_result_id !== null && (
           <Fact name="Workflow">

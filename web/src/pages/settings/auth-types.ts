@@ -24,13 +24,13 @@ export const TEXT_KEYS = Object.keys(TEXTS) as readonly TextKey[];
 
 /** What an empty field means. */
 export const EMPTY_MEANS: Readonly<Partial<Record<TextKey, string>>> = {
-  authorize_url: "Empty: the token URL.",
-  issuer: "Empty: the client id.",
-  subject: "Empty: the issuer.",
-  algorithm: "Empty: that of the PEM key, or HS256 for any other secret.",
-  header_name: "Empty: X-JWS-Signature.",
-  region: "Empty: the one in the host name, or us-east-1.",
-  service: "Empty: the one in the host name.",
+  authorize_url: "Default: the token URL.",
+  issuer: "Default: the client id.",
+  subject: "Default: the issuer.",
+  algorithm: "Default: that of the PEM key, or HS256 for any other secret.",
+  header_name: "Default: X-JWS-Signature.",
+  region: "Default: the one in the host name, or us-east-1.",
+  service: "Default: the one in the host name.",
 };
 
 export const SWITCHES = {

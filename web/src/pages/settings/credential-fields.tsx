@@ -86,7 +86,7 @@ function OptionFields({ draft, change, faultAt }: PartProps) {
 }
 
 const WITHOUT_FIELDS: Readonly<Partial<Record<AuthType, string>>> = {
-  NONE: "This type takes no credentials.",
+  NONE: "This type has no credentials.",
   MANUAL: "The headers and parameters are in the tokens of this setting: add one once it is saved.",
 };
 

@@ -97,7 +97,7 @@ const AboutPart = ({ draft, change, faultAt }: PartProps) => (
       />
       <TextField
         label="Domain"
-        hint="The only host that gets the credentials, with the hosts below it."
+        hint="Only this host and the hosts below it get the credentials."
         value={draft.domain}
         fault={faultAt("meta.domain")}
         input={{ required: true, placeholder: "api.example.com" }}
@@ -153,7 +153,7 @@ const CertificatePart = ({ draft, stored, change, faultAt }: PartProps) => (
 
 const FLAGS: readonly (readonly [keyof Sharing, keyof Sharing, string])[] = [
   ["org_settings", "org_keys", "Your organization may read and use this setting"],
-  ["settings", "keys", "Everybody with an API key may read and use this setting"],
+  ["settings", "keys", "Everyone with an API key may read and use this setting"],
 ];
 
 const SharingPart = ({ draft: { access }, change }: PartProps) => (

@@ -35,7 +35,7 @@ function NewSetting() {
       {has("EDITOR") ? (
         <SettingForm stored={undefined} onSaved={saved} />
       ) : (
-        <NeedsLevel level="EDITOR" does="makes settings" />
+        <NeedsLevel level="EDITOR" does="create settings" />
       )}
     </>
   );
@@ -74,7 +74,7 @@ function StoredSetting({ id }: { readonly id: string }) {
           <DeleteButton
             what={`the setting "${meta.name}"`}
             path={`auth/${id}/`}
-            consequence="It can be deleted while none of your calls and tokens uses it. Calls of others that use it are not made any more."
+            consequence="It can be deleted only if none of your calls or tokens use it. Calls of others that use it are no longer made."
             onDeleted={deleted}
           />
         )}

@@ -45,7 +45,7 @@ const NoSettings = () => (
         New setting
       </a>
     ) : (
-      <NeedsLevel level="EDITOR" does="makes settings" />
+      <NeedsLevel level="EDITOR" does="create settings" />
     )}
   </Empty>
 );

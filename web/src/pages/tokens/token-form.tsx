@@ -118,7 +118,7 @@ function Parts({ settings, ...part }: PartProps & Pick<TokenFormProps, "settings
       {type !== "BASIC" && type !== "NONE" && (
         <TextField
           label="Expires at"
-          hint="ISO 8601, such as 2027-01-31T12:00:00Z. Empty: it does not expire. Calls are not made with an expired token."
+          hint="ISO 8601, such as 2027-01-31T12:00:00Z. Empty if it does not expire. Calls are not made with an expired token."
           value={draft.expireTime}
           fault={faultAt("token.expire_time")}
           onInput={(expireTime) => change({ expireTime })}
@@ -176,7 +176,7 @@ function CredentialPart({ draft, type, stored, change, faultAt }: PartProps) {
   );
 }
 
-const OBTAINED = "Leave it empty: Sonde obtains it, and renews it before it expires.";
+const OBTAINED = "Leave empty: Sonde obtains it, and renews it before it expires.";
 
 const isObtained = (type: AuthType | undefined, grant: Grant): boolean =>
   type === "OAUTH2_JWT" || (type === "OAUTH2" && grant !== "");

@@ -139,7 +139,7 @@ function TokenRow({
         {setting ? (
           <a href={`settings/${setting.id}`}>{setting.meta.name}</a>
         ) : (
-          <span class="muted">no longer yours to read</span>
+          <span class="muted">no longer shared with you</span>
         )}
         <div class="mono small muted">{meta.domain}</div>
       </td>
@@ -160,7 +160,7 @@ function TokenRow({
             <DeleteButton
               what={`the token "${meta.name}"`}
               path={`tokens/${id}/`}
-              consequence="It can be deleted while none of your calls uses it."
+              consequence="It can be deleted only if none of your calls use it."
               onDeleted={changed}
             />
           </div>

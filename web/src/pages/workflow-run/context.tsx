@@ -30,15 +30,14 @@ const NoContext = ({ trigger, mayRead }: NoContextProps) => (
   <>
     <p class="muted">
       {trigger === "SCHEDULE"
-        ? "A run by a schedule is given no context."
+        ? "Scheduled runs have no context."
         : mayRead
-          ? "The run was given no context, or its context is no longer kept."
-          : "Only those who may run the workflow see the context of its runs."}
+          ? "The run had no context, or its context is no longer kept."
+          : "Only people who may run the workflow see its runs’ context."}
     </p>
     <p class="muted small">
-      To give a run values of its own, add them under “Context values” when you run the workflow, or
-      as <code>context</code> in the request that runs it. Its calls use them as{" "}
-      <code>%%NAME%%</code>.
+      To pass values to a run, add them under “Context values” when you run the workflow, or as{" "}
+      <code>context</code> in the request that runs it. Its calls use them as <code>%%NAME%%</code>.
     </p>
   </>
 );

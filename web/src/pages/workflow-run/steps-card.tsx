@@ -29,7 +29,7 @@ export function StepsCard({ run: { counts, results }, calls }: StepsCardProps) {
         <h2 id="steps">Calls</h2>
         {pause > 0 && (
           <CheckField
-            label={`Leave out the pauses (${formatMs(pause)} in all)`}
+            label={`Hide the pauses (${formatMs(pause)} in total)`}
             value={isShort}
             onChange={setShort}
           />

@@ -8,8 +8,7 @@ export const CallText = ({
   readonly call: Call | null | undefined;
 }) => {
   if (call === undefined) return <span class="muted">Loading …</span>;
-  if (call === null)
-    return <span class="muted">A call that you may not see: it is not shared with you.</span>;
+  if (call === null) return <span class="muted">A call that is not shared with you.</span>;
   const { id, meta, request } = call;
   return (
     <>

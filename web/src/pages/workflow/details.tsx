@@ -39,13 +39,13 @@ export const Behaviour = ({ draft, onChange }: Omit<DetailsProps, "faultAt">) =>
   <>
     <CheckField
       label="Stop on failure"
-      hint="A call that ends with an error response or a connection error ends the run; the calls after it are skipped."
+      hint="A call that ends with an error response or a connection error ends the run; later calls are skipped."
       value={draft.stopOnFailure}
       onChange={(stopOnFailure) => onChange({ stopOnFailure })}
     />
     <CheckField
       label="Handle cookies"
-      hint="Cookies that a call receives are sent with the calls after it. Runs share none."
+      hint="Cookies that a call receives are sent with later calls. Runs do not share them."
       value={draft.handleCookies}
       onChange={(handleCookies) => onChange({ handleCookies })}
     />

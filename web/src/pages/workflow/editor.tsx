@@ -88,7 +88,7 @@ const SaveButtons = ({
   <div class="row">
     {!isNew && (
       <>
-        <span class="muted small">Unsaved: runs use the workflow as it was.</span>
+        <span class="muted small">Unsaved: runs use the last saved version.</span>
         <button class="button" type="button" onClick={onDiscard}>
           Discard changes
         </button>

@@ -63,7 +63,7 @@ export function Runs({ workflowId }: { readonly workflowId: string }) {
       {rows?.length === 0 && (
         <p class="muted">
           {isFiltered
-            ? "No run is like this."
+            ? "No runs match."
             : "No runs yet. Run it now to see each call, or deploy it to run on a schedule."}
         </p>
       )}

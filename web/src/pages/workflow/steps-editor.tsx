@@ -59,7 +59,7 @@ export function StepsEditor({ steps, onChange, faultAt }: StepsEditorProps) {
       <Combobox
         label="Add a call"
         placeholder="Search by name, method or URL"
-        hint="It is added as the last one. A call may come more than once."
+        hint="Added at the end. A call may appear more than once."
         options={choices?.map(optionOf)}
         onOpen={() => setChoosing(true)}
         onChoose={({ id, name }) => {

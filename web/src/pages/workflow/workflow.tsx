@@ -32,7 +32,7 @@ export function NewWorkflow() {
       {has("EDITOR") ? (
         <Editor stored={undefined} onSaved={({ id }) => route(pathOf(`workflows/${id}`), true)} />
       ) : (
-        <NeedsLevel level="EDITOR" does="makes workflows" />
+        <NeedsLevel level="EDITOR" does="create workflows" />
       )}
     </>
   );

@@ -70,7 +70,7 @@ const NoWorkflows = () => (
   <Empty title="No workflows yet">
     <p>
       A workflow runs several calls one after another, as a user does: sign in, search, buy. Cookies
-      can pass from call to call, and a failure can end the run, so that you see which step breaks.
+      can pass from call to call, and a failure can end the run, so you see which step breaks.
     </p>
     {has("EDITOR") ? (
       <div class="row">
@@ -82,7 +82,7 @@ const NoWorkflows = () => (
         </a>
       </div>
     ) : (
-      <NeedsLevel level="EDITOR" does="makes workflows" />
+      <NeedsLevel level="EDITOR" does="create workflows" />
     )}
   </Empty>
 );
