@@ -269,7 +269,7 @@ const offenders = (offends: (source: Source) => readonly string[] | boolean): st
   });
 
 describe("the source", () => {
-  it("is there to be looked at", () => {
+  it("is found", () => {
     expect(sources.length).toBeGreaterThan(20);
     expect(sources.flatMap(({ imports }) => imports).length).toBeGreaterThan(50);
   });
@@ -300,7 +300,7 @@ describe("the source", () => {
     expect(found).toEqual([]);
   });
 
-  it("exports by name, from where a thing is made", () => {
+  it("has named exports only, and no barrels", () => {
     expect(offenders(({ code }) => /^export default\b/m.test(code))).toEqual([]);
     expect(
       offenders(({ code }) => /^export \*/m.test(code)),
@@ -312,7 +312,7 @@ describe("the source", () => {
     ).toEqual([]);
   });
 
-  it("is called after what it holds", () => {
+  it("is named after what it holds", () => {
     const names = /(^|\/)(utils?|helpers?|common|misc|shared)(\.ts$|\/)/;
     expect(offenders(({ path }) => names.test(path))).toEqual([]);
     expect(
@@ -358,7 +358,7 @@ const isPath = (text: string): boolean =>
 describe("the documents", () => {
   const FILES = ["README.md", "ARCHITECTURE.md"];
 
-  it("keep the map to a page that is read: ARCHITECTURE.md has at most 150 lines", () => {
+  it("keep ARCHITECTURE.md within 150 lines", () => {
     const lines = readFileSync("ARCHITECTURE.md", "utf8").trimEnd().split("\n");
     expect(lines.length).toBeLessThanOrEqual(150);
   });

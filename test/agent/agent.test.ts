@@ -187,7 +187,7 @@ describe("an agent", () => {
     expect(target.connections()).toBe(1);
   });
 
-  it("makes 500 runs at a time by default", async () => {
+  it("keeps at most 500 runs in flight by default", async () => {
     await using target = await startHeldTarget();
     const system = newSystem();
     await startAgent(system);
@@ -201,7 +201,7 @@ describe("an agent", () => {
     await expect.poll(() => system.results().length).toBe(501);
   });
 
-  it("leaves places to others beside an owner's slow scheduled runs", async () => {
+  it("keeps places free for others while one owner's runs are slow", async () => {
     await using slow = await startHeldTarget();
     await using fast = await startTarget();
     const system = newSystem();

@@ -94,7 +94,7 @@ describe("the body of a response", () => {
     expect(content).toBeNull();
   });
 
-  it("has the sent credentials masked wherever they come back", async () => {
+  it("is masked where it echoes sent credentials", async () => {
     const content = await contentOf(
       (request, response) => response.end(JSON.stringify([request.headers, request.url])),
       {
@@ -110,7 +110,7 @@ describe("the body of a response", () => {
     expect(content?.content).toContain('"x-shown":"shown"');
   });
 
-  it("has the tokens of a token server's answer masked", async () => {
+  it("is reported with its access token masked", async () => {
     const body = { access_token: 'a"b', token_type: "Bearer", expires_in: 60 };
     const content = await contentOf(answering("application/json", JSON.stringify(body)));
     expect(JSON.parse(content?.content ?? "")).toEqual({

@@ -135,7 +135,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
     expect(agent.logged("agent accepted by the hub")).toHaveLength(1);
   });
 
-  it("says that it drains while it stops, and at last that it has stopped", async () => {
+  it("reports draining while it stops, then stopped", async () => {
     const held: (() => void)[] = [];
     await using target = await startTarget((_, response) => {
       held.push(() => response.end("ok"));

@@ -8,7 +8,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
 
-it("logs once, and counts, that the hub does not answer, and that it answers again", async () => {
+it("counts unanswered heartbeats, and logs once that the hub is silent, then that it answers", async () => {
   const lines: string[] = [];
   const log = createLogger("info", { write: (line) => void lines.push(line) });
   const metrics = createAgentMetrics(new Registry());

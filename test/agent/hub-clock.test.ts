@@ -58,7 +58,7 @@ describe("the agent's clock", () => {
     ["off by less than the resolution", 1, 0, 0],
     ["off by what NTP leaves", 10, 0, 0],
     ["off by more than NTP leaves", 11, 0, -11],
-  ])("is corrected when the machine's is %s", async (_, wrongBy, trip, offset) => {
+  ])("has the right offset when the machine's clock is %s", async (_, wrongBy, trip, offset) => {
     const { machine, clock, ask } = newMachine(wrongBy);
     await ask(trip);
     expect(clock.offset()).toBe(offset);
@@ -75,7 +75,7 @@ describe("the agent's clock", () => {
     }
   });
 
-  it("is the machine's again once that is right", async () => {
+  it("follows the machine's clock again once it is right", async () => {
     const { machine, clock, hubNow, ask } = newMachine(TEN_MINUTES);
     await ask();
     await machine.setNow(hubNow());
@@ -102,7 +102,7 @@ describe("the agent's clock", () => {
     },
   );
 
-  it("reports once that the machine's was set", async () => {
+  it("reports once that the machine's clock was set", async () => {
     const { machine, clock } = newMachine(0);
     await machine.advance(86_400_000);
     expect(clock.wasSet()).toBe(false);
@@ -130,7 +130,7 @@ describe("a wait for an instant", () => {
   };
 
   it.each([TEN_MINUTES, -TEN_MINUTES])(
-    "ends at the hub's, when the machine's clock is wrong by %i ms",
+    "ends by the hub's time when the machine's clock is wrong by %i ms",
     async (wrongBy) => {
       const { machine, clock, ask } = newMachine(wrongBy);
       await ask();
@@ -144,7 +144,7 @@ describe("a wait for an instant", () => {
   );
 
   it.each([TEN_MINUTES, -TEN_MINUTES])(
-    "follows an answer that arrives meanwhile (%i ms)",
+    "adjusts when the hub answers during it (%i ms)",
     async (wrongBy) => {
       const { machine, clock, hubNow, ask } = newMachine(wrongBy);
       const wait = startWait(clock, NOW + Math.max(wrongBy, 0) + 90_000);
@@ -158,7 +158,7 @@ describe("a wait for an instant", () => {
     },
   );
 
-  it("is not woken by answers that differ by little", async () => {
+  it("is not rescheduled by a small correction", async () => {
     const { machine, clock, hubNow, ask } = newMachine(TEN_MINUTES);
     await ask(10);
     const wait = startWait(clock, NOW + 60_000);
@@ -237,7 +237,7 @@ function createRandom(seed: number): (least: number, most: number) => number {
 }
 
 describe.each([1, 2, 3, 4, 5])("whatever happens (seed %i), the agent's clock", (seed) => {
-  it("is never wrong by more than the error of the answers while at most two in a row lie", async () => {
+  it("stays within 60 ms of the hub's time while at most two answers in a row lie", async () => {
     const random = createRandom(seed);
     const wrongBy = [0, random(-1e8, 1e8)][seed % 2] ?? 0;
     const { machine, clock, hubNow, ask, askOnce } = newMachine(Math.round(wrongBy));
@@ -256,7 +256,7 @@ describe.each([1, 2, 3, 4, 5])("whatever happens (seed %i), the agent's clock", 
     expect(Math.abs(clock.now() - hubNow())).toBeLessThan(60);
   });
 
-  it("is right after three answers when the machine slept, or the hub's clock was set", async () => {
+  it("is right after three answers when the machine slept", async () => {
     const random = createRandom(seed);
     const { machine, clock, hubNow, ask, askOnce, sleep } = newMachine(TEN_MINUTES * (seed % 2));
     await ask();
@@ -269,7 +269,7 @@ describe.each([1, 2, 3, 4, 5])("whatever happens (seed %i), the agent's clock", 
   });
 });
 
-it("a lie of an hour does not move the agent's clock, nor does the first answer", async () => {
+it("an answer wrong by an hour does not move the agent's clock, even if it is the first", async () => {
   const { machine, clock, hubNow, askOnce } = newMachine(0);
   expect(await askOnce(10, 3_600_000)).toBe(true);
   expect(clock.now()).toBe(hubNow());
@@ -367,6 +367,6 @@ it.each([
   ["it is off by the error of a slow answer", 110, 60, true],
   ["it is off by more than that", 111, 60, false],
   ["it is ten minutes off", 600_050, 6, false],
-])("where %s, is a clock right?", (_, shown, error, right) => {
+])("decides whether a clock is right when %s", (_, shown, error, right) => {
   expect(isRight({ at: 0, ahead: HUB, error }, { now: HUB + shown, monotonic: 50 })).toBe(right);
 });

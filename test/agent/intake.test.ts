@@ -125,7 +125,7 @@ describe("a message of ticks", () => {
     await started;
   });
 
-  it("is given back whole when a run is cancelled", async () => {
+  it("is given back when its run is cancelled", async () => {
     await using target = await startTarget(() => undefined);
     const { intake } = newIntake();
     const taken = intake.take([newTick(newCall({ url: target.url }))]);

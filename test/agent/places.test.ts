@@ -54,12 +54,12 @@ describe("a place", () => {
     expect(owners(takeAll(places, 10))).toEqual("abdcabaa".split(""));
   });
 
-  it("is any for an owner that is alone", () => {
+  it("goes to a lone owner without limit", () => {
     const places = newPlaces(20, claims(30, "a"));
     expect(takeAll(places)).toHaveLength(20);
   });
 
-  it("is left to others whose runs are held, though none is due", () => {
+  it("is kept for other owners whose runs are not yet due", () => {
     const places = newPlaces(20, [...claims(30, "a"), ...claims(4, "b", { instant: 700 })]);
     expect(owners(takeAll(places))).toEqual(Array(16).fill("a"));
     expect(owners(takeAll(places, 700))).toEqual("bbbb".split(""));
@@ -68,19 +68,22 @@ describe("a place", () => {
   it.each([
     ["manual", { isManual: true }],
     ["long", { isLong: true }],
-  ])("is one of half of them for %s runs, and of a share of these for one owner's", (_, kind) => {
-    const places = newPlaces(20, claims(30, "a", kind));
-    expect(takeAll(places)).toHaveLength(8);
-    for (const each of [...claims(30, "b", kind), ...claims(5, "c")]) places.add(each);
-    expect(owners(takeAll(places)).toSorted()).toEqual("bbccccc".split(""));
-  });
+  ])(
+    "goes to %s runs in one half of the places, and to one owner's in a share of it",
+    (_, kind) => {
+      const places = newPlaces(20, claims(30, "a", kind));
+      expect(takeAll(places)).toHaveLength(8);
+      for (const each of [...claims(30, "b", kind), ...claims(5, "c")]) places.add(each);
+      expect(owners(takeAll(places)).toSorted()).toEqual("bbccccc".split(""));
+    },
+  );
 
-  it("is there for every kind of run where there is only one", () => {
+  it("goes to any kind of run if it is the only place", () => {
     const manual = claim("a", { isManual: true, isLong: true });
     expect(newPlaces(1, [manual]).next(0)).toBe(manual);
   });
 
-  it("is given up by withdrawal and release", () => {
+  it("passes on release to the next claim that was not withdrawn", () => {
     const [first, second, third] = [claim("a"), claim("a"), claim("a", { latest: 9 })];
     const places = newPlaces(1, [first, second, third]);
     takeAll(places);

@@ -121,7 +121,7 @@ describe("the variables of a call", () => {
     expect(result.request?.body).toMatch(/^\**… \(\d+ bytes\)$/);
   });
 
-  it("are masked however a target or a failure repeats them", async () => {
+  it("are masked wherever the target echoes them", async () => {
     await using target = await startTarget((request, response) => {
       const key = String(request.headers["x-key"]);
       if (request.url?.startsWith("/?")) {

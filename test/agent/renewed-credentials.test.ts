@@ -78,7 +78,7 @@ async function finish({ clock, report }: Running): Promise<RunReport> {
 const sentTo = ({ requests }: HttpTarget) => requests.map(({ headers }) => headers.authorization);
 const codesOf = ({ results }: RunReport) => results.map(({ meta }) => meta.result);
 
-it("is replaced by its successor, for the calls after it too", async () => {
+it("an expired token is replaced by its successor, for later calls too", async () => {
   await withRun([NEW], async ({ clock, report, asked }, target) => {
     await nextCall(clock);
     await nextCall(clock);
@@ -88,7 +88,7 @@ it("is replaced by its successor, for the calls after it too", async () => {
   });
 });
 
-it("is replaced by the successor of its successor", async () => {
+it("an expired successor is replaced in turn", async () => {
   const next = bearer({ access_token: "next", expires_at: NOON + 150 * SECOND });
   await withRun([{ authorization: next }, NEW], async ({ clock, report, asked }, target) => {
     await nextCall(clock);
@@ -99,7 +99,7 @@ it("is replaced by the successor of its successor", async () => {
   });
 });
 
-it("is awaited while its renewal is under way or the hub does not answer", async () => {
+it("a successor is awaited while the renewal runs or the hub does not answer", async () => {
   await withRun([{ authorization: OLD }, null, NEW], async (running, target) => {
     const { clock, asked } = running;
     await nextCall(clock);
@@ -129,7 +129,7 @@ it.each<[string, readonly (CallCredentials | null)[], number, string]>([
     2,
     "credential_expired: the token 'A token' expired at 2026-10-01T12:00:00.000Z; its renewal failed: it answered 500",
   ],
-])("is not sent where %s", async (_, answers, requests, message) => {
+])("an expired token is not sent when %s", async (_, answers, requests, message) => {
   await withRun(answers, async (running, target) => {
     await nextCall(running.clock);
     const report = await finish(running);
@@ -140,7 +140,7 @@ it.each<[string, readonly (CallCredentials | null)[], number, string]>([
   });
 });
 
-it("ends the call with the hub's reason when the call may no longer be made", async () => {
+it("a call ends with the hub's reason when it may no longer be made", async () => {
   await withRun([{ unable: "the token was deleted" }, NEW], async ({ clock, report }) => {
     await nextCall(clock);
     await nextCall(clock);
@@ -156,7 +156,7 @@ it("ends the call with the hub's reason when the call may no longer be made", as
 it.each<[string, Authorization]>([
   ["it lasts", bearer({ expires_at: NOON + 3600 * SECOND })],
   ["nobody renews it", bearer({ expires_at: NOON + 60 * SECOND, is_renewed: false })],
-])("is not asked for where %s", async (_, authorization) => {
+])("no new token is requested when %s", async (_, authorization) => {
   await withRun(
     [NEW],
     async ({ clock, report, asked }) => {

@@ -71,7 +71,7 @@ describe("starts", () => {
     expect(done).toEqual(["first", "second"]);
   });
 
-  it("end after their latest instant, though no place is free", async () => {
+  it("expire after their latest instant, even if no place is free", async () => {
     const { clock, held, done, start } = newTurns(1);
     start("first");
     start("second", NOW, { latest: NOW + 60_000 });
@@ -88,7 +88,7 @@ describe("starts", () => {
     expect(done.at(-1)).toBe("third");
   });
 
-  it("have turns of their own", async () => {
+  it("take a turn each", async () => {
     const { done, start } = newTurns();
     for (let n = 0; n < 10; n += 1) start(`run ${n}`);
     await turnsOfLoop(3);
@@ -109,7 +109,7 @@ describe("starts", () => {
     expect(done).toEqual(["run"]);
   });
 
-  it("wait however late they are, as after an outage", async () => {
+  it("wait while the thread is behind, however late they are", async () => {
     const { done, start, slowDown } = newTurns();
     start("run", NOW - 30_000);
     let behind = true;
@@ -120,7 +120,7 @@ describe("starts", () => {
     await expect.poll(() => done).toEqual(["run"]);
   });
 
-  it("do not wait for a thread that is behind for five seconds on end", async () => {
+  it("wait at most five seconds for a thread that stays behind", async () => {
     const { done, start, slowDown } = newTurns();
     start("run");
     let turns = 0;
@@ -131,7 +131,7 @@ describe("starts", () => {
     expect(done).toEqual(["run"]);
   });
 
-  it("end with their group", async () => {
+  it("reject when their group is withdrawn", async () => {
     const { clock, turns, done, start } = newTurns();
     const [one, other] = [{}, {}];
     start("one", NOW + 10, { group: one });
@@ -147,7 +147,7 @@ describe("starts", () => {
 });
 
 describe("chores", () => {
-  it("take turns with starts, in the order they came", async () => {
+  it("alternate with starts, each in order", async () => {
     const { done, start, chore } = newTurns();
     for (const n of [1, 2]) {
       chore(`chore ${n}`);

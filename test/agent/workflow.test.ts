@@ -42,7 +42,7 @@ const byPath: RequestListener = (request, response) => {
 };
 
 describe("a workflow's run", () => {
-  it("makes its calls in order and reports each and the whole", async () => {
+  it("makes its calls in order, and reports each call and the workflow", async () => {
     await using target = await startTarget();
     const report = await run(
       workflowTick(["/a", "/b", "/c"].map((path, n) => stepOf(target.url + path, n))),
@@ -170,7 +170,7 @@ describe("a workflow's run", () => {
     );
   });
 
-  it("reports the context that it was given, without what its calls sent as credentials", async () => {
+  it("reports its context, with credentials masked", async () => {
     await using target = await startTarget();
     const call = stepOf(target.url, 0);
     const headers = [{ key: "Authorization", value: "Bearer %%BADGE%%" }];
@@ -187,7 +187,7 @@ describe("a workflow's run", () => {
     expect(await run(tick)).not.toHaveProperty("context");
   });
 
-  it("makes each next call when it may, after the delay", async () => {
+  it("makes each next call only when permitted, after the delay", async () => {
     await using target = await startTarget();
     const waits: { readonly delayMs: number; readonly resolve: () => void }[] = [];
     const running = run(

@@ -39,7 +39,7 @@ async function compute({ location }: TestDatabase, ...args: readonly string[]): 
 }
 
 describe.each(storeKinds)("sonde insights compute on %s", (kind) => {
-  it("computes what has a part in the range, and prints what changed", async () => {
+  it("computes the periods that overlap the range, and prints what changed", async () => {
     await using insights = await startInsights(kind, MONDAY + 40 * DAY);
     const { store, database } = insights;
     await insertCall(store, "other");

@@ -52,7 +52,7 @@ const Ran = object({
 });
 
 describe.each(storeKinds)("the numbers of insights in %s", (kind) => {
-  it("are those of the definition, whatever was recorded", async () => {
+  it("match the definition, whatever was recorded", async () => {
     await assert(
       asyncProperty(array(Ran, { minLength: 60, maxLength: 200 }), async (ran) => {
         await using insights = await startInsights(kind, NOW);
@@ -87,7 +87,7 @@ describe.each(storeKinds)("the numbers of insights in %s", (kind) => {
     );
   });
 
-  it("count each of many results once, which are read piece by piece", async () => {
+  it("count each result once when many are read in pieces", async () => {
     await using insights = await startInsights(kind, MONDAY + 8 * DAY);
     const { store } = insights;
     const totals = Array.from({ length: 5040 }, (_, n) => (n % 7 === 0 ? 900 : 100 + (n % 5)));
@@ -118,7 +118,7 @@ describe.each(storeKinds)("the numbers of insights in %s", (kind) => {
     expect(pieces).toEqual([3960, 1080]);
   });
 
-  it("come with what explains them", async () => {
+  it("come with the details that explain them", async () => {
     await using insights = await startInsights(kind, MONDAY + 8 * DAY);
     const { store } = insights;
     const paris = { location_id: "paris" } as const;

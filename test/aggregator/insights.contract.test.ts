@@ -45,7 +45,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(await marks(store)).toEqual([]);
   });
 
-  it("are those of every call, however many there are", async () => {
+  it("are computed for every call, however many there are", async () => {
     await using insights = await startInsights(kind, DUE);
     const { store } = insights;
     const calls = Array.from({ length: 22 }, (_, n) => `call-${n}`);
@@ -73,7 +73,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     );
   });
 
-  it("are the same after a second run, by another engine, and from the beginning", async () => {
+  it("are the same when computed again, or by another engine", async () => {
     await using insights = await startInsights(kind, DUE);
     const { store, clock } = insights;
     await record(store, every(MONDAY - 30 * HOUR, 30, HOUR, { total: 33.3 }));
@@ -116,7 +116,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     ]);
   });
 
-  it("catch up after an outage of weeks, and on a store from before there were any", async () => {
+  it("catch up after an outage of weeks, and on a store that had none", async () => {
     await using insights = await startInsights(kind, MONDAY - 1);
     const { store, clock } = insights;
     await record(store, every(MONDAY - 4 * WEEK, 8, 4 * DAY));
@@ -129,7 +129,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect((await reportsOf(store, until)).map(({ made }) => made)).toEqual([2, 2, 2, 1, 1, 7]);
   });
 
-  it("change with a late result: those of its week and its month, once", async () => {
+  it("change once with a late result, in its week and its month", async () => {
     await using insights = await startInsights(kind, MONDAY + 31 * DAY);
     const { store } = insights;
     const missed = [
@@ -157,7 +157,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(await marks(store)).toEqual([]);
   });
 
-  it("go away where nothing ran after all, and stay without a score where all was missed", async () => {
+  it("have no score if every run was missed, and are removed if none ran", async () => {
     await using insights = await startInsights(kind, DUE);
     const { store } = insights;
     const due = MONDAY - 1;
@@ -193,7 +193,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(await cursor()).toBe(MONDAY + WEEK);
   });
 
-  it("are those of each period once while the clock goes back and forth by an hour", async () => {
+  it("are computed once while the clock goes back and forth by an hour", async () => {
     await using insights = await startInsights(kind, DUE);
     const { store, clock } = insights;
     await record(store, every(MONDAY - 30 * HOUR, 30, HOUR));
@@ -230,7 +230,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(insights.lines().at(-1)).toMatchObject({ stored: 1, "results removed": 1 });
   });
 
-  it("leave calls alone that were deleted", async () => {
+  it("are not computed for deleted calls", async () => {
     await using insights = await startInsights(kind, DUE);
     const { store } = insights;
     await record(store, every(MONDAY - 30 * HOUR, 30, HOUR));
@@ -273,7 +273,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     ]);
   });
 
-  it("are not held up by one that cannot be computed, which they retry after an hour", async () => {
+  it("are not held up by one that fails, which is retried after an hour", async () => {
     await using insights = await startInsights(kind, DUE);
     const { store, clock, database } = insights;
     await insertCall(store, "bad");
@@ -301,7 +301,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(await marks(store)).toEqual([]);
   });
 
-  it("stop between two statements, and are computed by the next engine", async () => {
+  it("stop on a signal, and are computed by the next engine", async () => {
     await using insights = await startInsights(kind, DUE);
     const { store, clock } = insights;
     await record(store, every(MONDAY - 30 * HOUR, 30, HOUR));

@@ -133,7 +133,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     expect(await moments()).toEqual(before);
   });
 
-  it("repairs exactly what differs, and says what: each kind of damage", async () => {
+  it("repairs and reports exactly what differs, for each kind of damage", async () => {
     const call = await measured(60);
     const [hour, day] = [(n: number) => T0 + n * HOUR, Date.UTC(2026, 9, 1)];
     const damaged = await Promise.all([0, 1, 2, 3, 4].map((n) => row(call, "HOUR", hour(n))));
@@ -185,7 +185,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     expect(await rebuild([call])).toMatchObject({ differed: 0, repaired: [] });
   });
 
-  it("leaves all right while results are recorded in the same periods", async () => {
+  it("is correct while results are recorded in the same periods", async () => {
     const call = await measured(20);
     const reports = await reportsOf(call, 40, 20);
     const [other, third] =
@@ -277,7 +277,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     expect(await store.statChecks.calls()).toEqual(expect.arrayContaining([call, other]));
   });
 
-  it("leaves statistics alone whose results may have been removed", async () => {
+  it("skips statistics whose results may have been removed", async () => {
     const call = await measured(60);
     const until = Date.UTC(2026, 9, 2);
     await raw.kysely

@@ -266,7 +266,7 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     expect(year.get("COMPLETE")?.count).toBe(600 + young.length);
   });
 
-  it("loses little by a clock that is a year ahead for hours", async () => {
+  it("loses no result while the clock is a year ahead for hours", async () => {
     const runs = [91, 88, 40, 1].map((age) => runAt({ due_time: NOW - age * DAY }));
     await record(...runs);
     await settleInsights(NOW + 366 * DAY);

@@ -149,7 +149,7 @@ it.each<[string, Record<string, boolean>, Reader, readonly number[]]>([
     "colleague",
     [200, 200, 200, 200, 403, 403],
   ],
-])("opens with %s (%o) only that part to a %s", async (_what, access, reader, expected) => {
+])("sharing %s (%o) opens only that part to a %s", async (_what, access, reader, expected) => {
   const { call, result } = await stock(api, access);
   const as = reader === "colleague" ? await api.caller("bob", "org") : await api.caller("eve");
   const requests: Record<(typeof READS)[number], Sent> = {
@@ -183,7 +183,7 @@ it("lists only what the caller may read", async () => {
 });
 
 // Each owner creates one of each; keys come first, since the others use them.
-it("keeps apart owners of one name in two organizations and in none", async () => {
+it("separates owners of the same name by organization", async () => {
   await using api = await startApi();
   const orgs = ["acme", "globex", null];
   const made = [];

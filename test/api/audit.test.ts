@@ -49,7 +49,7 @@ it("ignores headers about the client address", async () => {
   expect(entry?.address).toBe("127.0.0.1");
 });
 
-it("records updates with changed paths, runs, and deletions with their consequences", async () => {
+it("records runs, the changed paths of updates, and cascading deletions", async () => {
   await using api = await startApi();
   const { id } = await createCall(api);
   const deployment = await create(api, "/deployments/", {
@@ -74,7 +74,7 @@ it("records updates with changed paths, runs, and deletions with their consequen
   ]);
 });
 
-it("names both owners where a change follows from another's", async () => {
+it("names both owners when a deletion changes others' objects", async () => {
   await using api = await startApi();
   const [ann, bob] = [await api.caller("ann", "acme"), await api.caller("bob", "acme")];
   const { id } = await createCall(api, { access: { org: true } }, ann);
@@ -169,7 +169,7 @@ it("records nothing of refused requests", async () => {
   expect(await trail(api)).toEqual(before);
 });
 
-it("records the first failed sign-in of each minute, of so many addresses, without the key", async () => {
+it("records one failed sign-in per minute and address, for 20 addresses, without the key", async () => {
   const clock = createManualClock(Date.UTC(2026, 9, 1));
   await using api = await startApi({ clock });
   const signIn = async (key: string, remoteAddress: string) => {

@@ -200,7 +200,7 @@ it.each(["", "RSA ", "EC ", "ENCRYPTED ", "OPENSSH "])(
   },
 );
 
-it("looks for a private key in time that grows with the length of ssl_cert", () => {
+it("searches ssl_cert for a private key in less than quadratic time", () => {
   const { settings } = authSettingResource.schema.properties;
   const validator = createValidator(settings);
   const shortest = (text: string): number =>
@@ -237,12 +237,12 @@ it.each<[string, object, string]>([
   ["no name", { ...least, meta: { domain: "a.test" } }, "'meta.name' is a required property"],
   ["no type", { meta: least.meta, settings: {} }, "'settings.auth_type' is a required property"],
   ["no settings", { meta: least.meta }, "'settings.auth_type' is a required property"],
-])("needs more on creation than %s", async (_what, body, error_msg) => {
+])("refuses %s on creation", async (_what, body, error_msg) => {
   const answer = await api.send({ method: "POST", path: "/auth/", body });
   expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
 });
 
-it("merges a change that names its domain, variables too", async () => {
+it("merges a change, including custom variables", async () => {
   const made = await createAuthSetting(api, {
     keys: { client_id: "id", client_secret: "secret" },
     settings: { auth_type: "OAUTH2", custom_variables: { a: "1" }, scope: "s" },
@@ -273,7 +273,7 @@ it("merges a change that names its domain, variables too", async () => {
   });
 });
 
-it("removes a custom variable and a key of its own with null, and nothing with {}", async () => {
+it("removes a custom variable or unknown setting with null, and nothing with {}", async () => {
   const settings = {
     auth_type: "OAUTH2",
     custom_variables: { a: "1", b: "2", unset: null },
@@ -302,7 +302,7 @@ it("removes a custom variable and a key of its own with null, and nothing with {
   });
 });
 
-it("limits the variables that are left, not those that a change names", async () => {
+it("limits the variables left after a change, not those named in it", async () => {
   const named = (prefix: string, value: string | null) =>
     Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`${prefix}${n}`, value]));
   const custom_variables = named("old", "v");
@@ -317,7 +317,7 @@ it("limits the variables that are left, not those that a change names", async ()
   expect(body["settings"]?.["custom_variables"]).toEqual(named("new", "v"));
 });
 
-it("is created anew from what a reader saw of it, without the keys", async () => {
+it("can be copied by a reader, without its keys", async () => {
   const access = { settings: true };
   const settings = { auth_type: "BASIC", ssl_key: "private" };
   const keys = { client_id: "id", client_secret: "secret" };
@@ -370,7 +370,7 @@ it.each<[string, Record<string, boolean>, unknown, unknown]>([
   ["the organization's settings and keys", { org_settings: true, org_keys: true }, KEYS, undefined],
   ["all", { settings: true, keys: true, org_settings: true, org_keys: true }, KEYS, KEYS],
 ])(
-  "shares with %s (%o) its keys with a colleague: %o, a stranger: %o",
+  "sharing %s (%o) shows its keys to a colleague: %o, a stranger: %o",
   async (_with, access, colleague, stranger) => {
     await using api = await startApi();
     const ann = await api.caller("ann", "org");
@@ -431,7 +431,7 @@ it("cannot be deleted while calls or tokens use it, and counts them", async () =
   expect((await api.send({ path: `/auth/${id}/` })).status).toBe(404);
 });
 
-it("is deleted whatever others made with it", async () => {
+it("can be deleted while others use it", async () => {
   const bob = await api.caller("bob");
   const { id } = await createAuthSetting(api, { access: { settings: true } });
   const token = await create(api, "/tokens/", { meta: { name: "t", auth_id: id } }, bob);

@@ -61,7 +61,7 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
     expect(await statuses(post(`/calls/${id}/run`))).toEqual(some([200, 200, 200], 429));
   });
 
-  it("count once what is deleted or changed by several requests at the same time", async () => {
+  it("count concurrent deletions and changes of one object once", async () => {
     await using api = await start({});
     const path = "/environment/global/A";
     for (let round = 0; round < 5; round += 1) {
@@ -120,7 +120,7 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
     expect(bytes).toBeLessThanOrEqual(1024 * KIB);
   });
 
-  it("count what a deletion removes and changes beside the object", async () => {
+  it("count the other objects that a deletion removes or changes", async () => {
     await using api = await start({});
     const call = await createCall(api);
     await create(api, "/deployments/", {

@@ -50,8 +50,8 @@ const OUTCOMES: readonly Outcome[] = [
   { start: NOW, total: 150, location_id: "far" },
 ];
 
-describe.each(storeKinds)("the calls at one look on %s", (storeKind) => {
-  it("have the numbers that their statistics have", async () => {
+describe.each(storeKinds)("the call overview on %s", (storeKind) => {
+  it("matches each call's statistics", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const { id } = await createCall(api, { meta: { name: "shown", tags: ["a"] } });
     const idle = await createCall(api);
@@ -94,7 +94,7 @@ describe.each(storeKinds)("the calls at one look on %s", (storeKind) => {
     });
   });
 
-  it("have an older result as their state, however old it is", async () => {
+  it("shows the last result as the state, however old", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const { id } = await createCall(api);
     for (const days of [40, 60]) {
@@ -104,7 +104,7 @@ describe.each(storeKinds)("the calls at one look on %s", (storeKind) => {
     }
   });
 
-  it("are those that the list of calls has, with the parts that are open", async () => {
+  it("lists the same calls as /calls/, with the parts shared with the reader", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const [bob, own, colleague] = [
       await api.caller("bob"),
@@ -137,7 +137,7 @@ describe.each(storeKinds)("the calls at one look on %s", (storeKind) => {
     }
   });
 
-  it("have the locations of the reader's deployments, and for their owner of all", async () => {
+  it("shows a reader the locations of their own deployments, and the owner all", async () => {
     await using api = await startApi({ storeKind });
     const [own, colleague] = [await api.caller("ann", "shop"), await api.caller("eve", "shop")];
     const { id } = await createCall(api, { access: { org: true } }, own);
@@ -147,7 +147,7 @@ describe.each(storeKinds)("the calls at one look on %s", (storeKind) => {
     expect((await overview(api, colleague))[0]?.locations).toEqual(["far"]);
   });
 
-  it("have the locations where they ran, for readers of statistics, unless deployed", async () => {
+  it("shows readers of statistics where an undeployed call ran", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const { id } = await createCall(api, { access: { settings: true } });
     await record(api, id, { start: NOW - 25 * HOUR, location_id: "past" });
@@ -160,7 +160,7 @@ describe.each(storeKinds)("the calls at one look on %s", (storeKind) => {
     expect((await overview(api, api.ann))[0]?.locations).toEqual(["local"]);
   });
 
-  it("come in pages, in creation order, each call once", async () => {
+  it("pages through the calls in creation order, each once", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const ids = await seedCalls(api.store, { count: 120, hours: 1, now: NOW });
     const found: string[] = [];

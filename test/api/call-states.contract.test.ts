@@ -36,8 +36,8 @@ function nowText({ now }: Pick<Overview, "now">): string | null {
   return `${is_deployed ? "" : "not deployed, "}${state} at ${at.join(", ")}: ${each.join(", ")}`;
 }
 
-describe.each(storeKinds)("the state of calls on %s", (storeKind) => {
-  it("are as bad as the worst of their locations, whichever ran last", async () => {
+describe.each(storeKinds)("the state of a call on %s", (storeKind) => {
+  it("is that of its worst location, whichever ran last", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const { id } = await createCall(api);
     const text = async () => (await textsOf(api, api.ann))[0];
@@ -67,7 +67,7 @@ describe.each(storeKinds)("the state of calls on %s", (storeKind) => {
     expect(await text()).toContain("old –");
   });
 
-  it("have the late result that replaces a MISSED one, and nothing that came before", async () => {
+  it("follows a late result that replaces the latest MISSED one, but no earlier one", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const { id } = await createCall(api);
     await deploy(api, id, "far");
@@ -88,7 +88,7 @@ describe.each(storeKinds)("the state of calls on %s", (storeKind) => {
     expect(await text()).toBe("PASSING at far, local: far COMPLETE, local COMPLETE");
   });
 
-  it("leave out locations where they are deployed no longer", async () => {
+  it("ignores locations where the call is no longer deployed", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const { id } = await createCall(api);
     const far = await deploy(api, id, "far");
@@ -104,7 +104,7 @@ describe.each(storeKinds)("the state of calls on %s", (storeKind) => {
     expect(await text()).toBe("not deployed, FAILING at near: near HTTP_SERVER_ERROR");
   });
 
-  it("are where their workflows are deployed, without deployments of their own", async () => {
+  it("covers its workflow's locations when the call itself is not deployed", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const { id } = await createCall(api);
     const workflow = await create(api, "/workflows/", {
@@ -120,7 +120,7 @@ describe.each(storeKinds)("the state of calls on %s", (storeKind) => {
     expect(await text()).toBe("PASSING at local: local COMPLETE");
   });
 
-  it("show readers of results where these are from, and no other deployments", async () => {
+  it("shows readers of results only the locations that have results", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const bob = await api.caller("bob");
     const { id } = await createCall(api, { access: { settings: true, results: true } });
@@ -134,7 +134,7 @@ describe.each(storeKinds)("the state of calls on %s", (storeKind) => {
     expect((await textsOf(api, api.ann))[0]).toContain("local –");
   });
 
-  it("are each found alone as they are in the list", async () => {
+  it("is the same for one call as in the list", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const bob = await api.caller("bob");
     const { id } = await createCall(api, { access: { settings: true, stats: true } });

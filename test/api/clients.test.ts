@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-it("sends the key in each of the three places, to the same answer", () => {
+it("gets the same answer with the key in any of three places", () => {
   const [bearer, header] = output;
   expect(bearer).toContain('"results":[{"id":');
   expect(header).toBe(bearer);
@@ -65,7 +65,7 @@ it("creates, changes, sends back, lists and deletes", () => {
   expect(output).toHaveLength(start + 8);
 });
 
-it("writes the files of a client's configuration, the one with the key for its owner only", () => {
+it("writes a client's configuration files, with the key readable only by its owner", () => {
   const folder = join(home, "apimetrics");
   const read = (name: string): Json => JSON.parse(readFileSync(join(folder, name), "utf8")) as Json;
   expect(read("config.json")).toEqual({ organization: {}, project: { current: "sonde" } });
@@ -73,7 +73,7 @@ it("writes the files of a client's configuration, the one with the key for its o
   expect(statSync(join(folder, "auth.json")).mode & 0o777).toBe(0o600);
 });
 
-it("names paths outside of the service that are in fact not found", async () => {
+it("answers 404 to every path documented as such", async () => {
   const [, named] = /answered\s+with\s+404:\n\n```text\n(.*?)```/s.exec(page) ?? [];
   const { id } = await createCall(api);
   const paths = String(named).trim().split(/\s+/);

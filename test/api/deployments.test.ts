@@ -209,7 +209,7 @@ it("deletes a deployment with its schedule", async () => {
   expect(await schedulesOf(api)).toEqual([]);
 });
 
-it("shows the owner of a target what others deployed of it, to be deleted, not changed", async () => {
+it("lets a target's owner see and delete, but not change, others' deployments", async () => {
   await using api = await startApi();
   const owner = await api.caller("ann", "org", "EDITOR");
   const [bob, carol] = [await api.caller("bob", "org"), await api.caller("carol", "org")];
@@ -256,7 +256,7 @@ const aMinuteFrom = (now: number, minutes: number) => ({
 it.each([
   ["the deployment", "UNABLE_TO_RUN"],
   ["the call", undefined],
-])("withdraws what was not published when %s is deleted", async (what, outcome) => {
+])("withdraws unpublished future runs when %s is deleted", async (what, outcome) => {
   await using api = await startApi();
   const [{ id: earlier }, { id: target_id }] = [await createCall(api), await createCall(api)];
   const { body } = await deploy(api, { target_id: earlier });

@@ -43,7 +43,7 @@ it.each(["POST", "PUT"] as const)(
   },
 );
 
-it("takes back a variable as it was read, with a new value, but not its id", async () => {
+it("accepts a variable as it was read, with a new value but without its id", async () => {
   const path = "/environment/returned/again";
   await api.send({ method: "POST", path, body: { value: "old" } });
   const { id, ...read } = (await api.send({ path })).body;

@@ -168,7 +168,7 @@ describe.each(storeKinds)("events on %s", (storeKind) => {
     }
   }, 120_000);
 
-  it("come all, and in order, to a listener who falls behind what is kept in memory", async () => {
+  it("arrive complete and in order, even when no longer in memory", async () => {
     await using api = await startListening({ storeKind });
     const { id } = await createCall(api);
     await using ahead = await api.hear();
@@ -190,7 +190,7 @@ describe.each(storeKinds)("events on %s", (storeKind) => {
 });
 
 describe("an event stream", () => {
-  it("has a comment while nothing happens, and ends when its key is revoked", async () => {
+  it("sends comments while idle, and ends when its key is revoked", async () => {
     const clock = createManualClock(systemClock.now());
     await using api = await startListening({ clock });
     const bob = await api.caller("bob");
@@ -237,7 +237,7 @@ describe("an event stream", () => {
     expect(performance.now() - began).toBeLessThan(2000);
   });
 
-  it("is refused beyond the number of a key and of the process, until another ends", async () => {
+  it("is refused beyond the limits per key and per process, until another ends", async () => {
     await using api = await startListening({ config: { maxEventStreams: 21 } });
     const bob = await api.caller("bob");
     await using stack = new AsyncDisposableStack();

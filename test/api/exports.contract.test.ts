@@ -161,7 +161,7 @@ describe.each(storeKinds)("exports on %s", (storeKind) => {
       }
   });
 
-  it("have the statistics from one period until before another", async () => {
+  it("contain the periods between `from` and `to`", async () => {
     const timesIn = async (query: string): Promise<unknown[]> =>
       (await linesOf(`/calls/${id}/stats/export?format=ndjson&${query}`)).map(({ time }) => time);
     expect(await timesIn("from=2026-10-03T23:00:00Z&to=2026-11-10")).toEqual([
@@ -204,7 +204,7 @@ describe.each(storeKinds)("exports on %s", (storeKind) => {
     expect(csv[0]).toMatchObject({ group: "both", name: "'=1+1", location_id: "far", count: "1" });
   });
 
-  it("have a result once that is replaced while they are made, and those recorded then", async () => {
+  it("contain each result once, even if replaced or recorded during the export", async () => {
     const call = (await createCall(api)).id;
     const missed = await record(call, { start: T0, result: "MISSED" });
     await record(call, { start: T0 + 1 });
@@ -219,7 +219,7 @@ describe.each(storeKinds)("exports on %s", (storeKind) => {
     expect([ids.length, new Set(ids).size]).toEqual([3, 3]);
   });
 
-  it("have what is left where old results are gone, but not their statistics", async () => {
+  it("contain the remaining results where only old statistics are kept", async () => {
     const call = (await createCall(api)).id;
     for (let hour = 0; hour < 60; hour += 1)
       await record(call, { start: T0 + hour * HOUR, result: "HTTP_SERVER_ERROR" });

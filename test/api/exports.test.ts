@@ -110,7 +110,7 @@ it("ends when a caller takes nothing for long", async () => {
   expect(await Promise.all(responses.map(endOf))).toContain("ECONNRESET");
 });
 
-it("lets an owner make two at a time, and gives the place of one who leaves to the next", async () => {
+it("limits an owner to two at a time, and frees the place of one that ends", async () => {
   const { api, path } = await exporting();
   await using _ = api;
   const [first, second] = [await begin(api, path), await begin(api, path)];
@@ -125,7 +125,7 @@ it("lets an owner make two at a time, and gives the place of one who leaves to t
   expect([third.statusCode, fourth.statusCode]).toEqual([200, 200]);
 });
 
-it("makes eight at a time, of all owners", async () => {
+it("allows eight at a time over all owners", async () => {
   const { api, path } = await exporting();
   await using _ = api;
   const id = path.split("/")[2] ?? "";

@@ -111,7 +111,7 @@ describe("every endpoint that takes a body", () => {
     }
   });
 
-  it("reads a byte order mark, no body and an empty one as it reads an empty object", async () => {
+  it("treats no body, an empty one and one with a byte order mark like {}", async () => {
     for (const endpoint of writers()) {
       const empty = await api.send({ ...endpoint, body: "{}" });
       expect(empty.status, endpoint.path).toBeLessThan(500);
@@ -351,7 +351,7 @@ it.each([
   ["-1", /run_delay: -1 is less than the minimum of 0/],
   ["1.5", /run_delay: 1.5 is not of type integer/],
   ["1e3", /^$/],
-])("reads the number %s exactly", async (number, said) => {
+])("validates the number %s", async (number, said) => {
   const { text, status } = await api.send({
     method: "POST",
     path: `/calls/${objects.call}/run`,

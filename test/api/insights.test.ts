@@ -76,7 +76,7 @@ it("lists reports in the order in which they were first made, page by page", asy
   expect(await ids("?call_id=none")).toEqual([]);
 });
 
-it("reads a page in as many statements, however many reports and periods it has", async () => {
+it("reads a page in a fixed number of statements", async () => {
   await using on = await startAt(NOW);
   const count = async (path: string): Promise<number> => {
     const statements = vi.spyOn(StatementSync.prototype, "all");

@@ -38,7 +38,7 @@ const healthOf = async (
   (await send<List<Health>>({ path: `/agents/health/${query}`, as })).body;
 
 describe.each(storeKinds)("the health of locations on %s", (storeKind) => {
-  it("is what waits there, and how punctual and exact the calls of the last hour were", async () => {
+  it("shows waiting runs, and the lateness and uncertainty of the last hour's calls", async () => {
     await using api = await startApi({ storeKind });
     const { store } = api;
     const now = await store.now();
@@ -89,7 +89,7 @@ describe.each(storeKinds)("the health of locations on %s", (storeKind) => {
     expect([first.results[0]?.id, first.meta.more]).toEqual(["local", true]);
   });
 
-  it("counts the waiting runs of the reader alone, and the calls of all", async () => {
+  it("counts only the reader's waiting runs, but everyone's calls", async () => {
     await using api = await startApi({ storeKind });
     const { store } = api;
     const due_time = (await store.now()) - SECOND;

@@ -67,7 +67,7 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
   });
 
   it.each(["POST", "PUT"] as const)(
-    "accepts with %s what was read, however old its read-only fields are, but not its id",
+    "can be sent back with %s as it was read, with any read-only fields but no id",
     async (method) => {
       const { id, ...read } = await create(api, path, await bodyFor(api));
       const object = `${path}${id}/`;
@@ -90,7 +90,7 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
     },
   );
 
-  it("is created anew from what was read, whatever its read-only fields are", async () => {
+  it("can be copied from what was read, with any read-only fields", async () => {
     const { id, ...read } = await create(api, path, await bodyFor(api));
     const times = { created: expect.any(String), last_update: expect.any(String) };
     for (const body of [read, withOddReadOnly(read)]) {

@@ -38,7 +38,7 @@ const get = async (path: string, headers: Record<string, string> = {}) =>
 describe("a page", () => {
   const PATHS = PAGES.flatMap((page) => [`/${page}`, `/${page}/`, `/${page}/some-id/edit`]);
 
-  it.each(["/", ...PATHS])("is at %s for a browser, without a key", async (path) => {
+  it.each(["/", ...PATHS])("is served at %s to a browser without a key", async (path) => {
     const { statusCode, headers, payload } = await get(path, BROWSER);
     expect([statusCode, payload]).toEqual([200, HTML]);
     expect(headers).toMatchObject({
@@ -56,14 +56,14 @@ describe("a page", () => {
     expect(policy.join()).not.toMatch(/unsafe|\*|https?:/);
   });
 
-  it("is read again only when it has changed", async () => {
+  it("is sent again only when it has changed", async () => {
     const { headers } = await get("/calls");
     const again = await get("/calls", { "if-none-match": String(headers["etag"]) });
     expect([again.statusCode, again.payload]).toEqual([304, ""]);
     expect((await get("/calls", { "if-none-match": '"old"' })).statusCode).toBe(200);
   });
 
-  it("has a head", async () => {
+  it("answers HEAD", async () => {
     const page = await api.send({ method: "HEAD", path: "//calls", as: null });
     expect([page.status, page.text, page.headers["content-length"]]).toEqual([
       200,
@@ -74,14 +74,14 @@ describe("a page", () => {
     expect([asset.status, asset.text]).toEqual([200, ""]);
   });
 
-  it("is not changed", async () => {
+  it("cannot be changed", async () => {
     const answer = await api.send({ method: "POST", path: "//calls", body: {} });
     expect([answer.status, answer.headers["allow"]]).toEqual([405, "GET, HEAD"]);
   });
 
   const UNKNOWN = ["/nowhere", "/callsx", "/index.html", "/web/dist/index.html", "/favicon.ico"];
 
-  it.each(UNKNOWN)("is not at %s, which is unknown to a program as before", async (path) => {
+  it.each(UNKNOWN)("is not served to a program at %s", async (path) => {
     const { statusCode, headers, payload } = await get(path, { accept: "*/*" });
     expect([statusCode, JSON.parse(payload)]).toEqual([
       404,
@@ -90,7 +90,7 @@ describe("a page", () => {
     expect(headers["cache-control"]).toBe("no-store");
   });
 
-  it.each(UNKNOWN)("says to a browser that none is at %s", async (path) => {
+  it.each(UNKNOWN)("is served with 404 to a browser at %s", async (path) => {
     const { statusCode, headers, payload } = await get(path, BROWSER);
     expect([statusCode, payload]).toEqual([404, HTML]);
     expect(headers).toMatchObject({
@@ -102,27 +102,27 @@ describe("a page", () => {
   });
 
   it.each(["/api/2/nowhere/", "/assets/none.js"])(
-    "is not what a browser finds at %s",
+    "is not served to a browser at %s",
     async (path) => {
       const { statusCode, payload } = await get(path, BROWSER);
       expect([statusCode, JSON.parse(payload)]).toMatchObject([404, { error: 404 }]);
     },
   );
 
-  it("is no answer to a change of an unknown path", async () => {
+  it("is not the answer to POST at an unknown path", async () => {
     const answer = await api.send({ method: "POST", path: "//nowhere", headers: BROWSER });
     expect([answer.status, answer.body]).toMatchObject([404, { error: 404 }]);
   });
 
   it.each(["*/*", "application/json", undefined])(
-    "is not what a program finds at / that accepts %s",
+    "is not served at / to a program that accepts %s",
     async (accept) => {
       const { statusCode, payload } = await get("/", accept === undefined ? {} : { accept });
       expect([statusCode, JSON.parse(payload)]).toMatchObject([200, { name: "Sonde" }]);
     },
   );
 
-  it("has its links below the path of the public URL", async () => {
+  it("has its base at the path of the public URL", async () => {
     await using renamed = await startPages({ publicUrl: "https://example.com/a%20b/$&amp" });
     const { text } = await renamed.send({ path: "//calls", as: null });
     expect(text).toContain('<base href="/a%20b/$&amp;amp/" />');
@@ -136,7 +136,7 @@ describe("an asset", () => {
     ["br", "gzip, deflate, br, zstd", brotliDecompressSync],
     ["gzip", "gzip, deflate", gunzipSync],
     [undefined, "identity", (bytes: Buffer) => bytes],
-  ])("comes as %s to who accepts %s, for good", async (coding, accepted, decode) => {
+  ])("is sent as %s if %s is accepted, and cached forever", async (coding, accepted, decode) => {
     const { statusCode, headers, rawPayload } = await get(PATH, { "accept-encoding": accepted });
     expect([statusCode, headers["content-encoding"]]).toEqual([200, coding]);
     expect(decode(rawPayload).toString()).toBe(SCRIPT);
@@ -157,7 +157,7 @@ describe("an asset", () => {
     "/assets/..%5csecret.txt",
     "/assets//etc/passwd",
     "/assets/%00",
-  ])("is not at %s", async (path) => {
+  ])("is not served at %s", async (path) => {
     const { statusCode, headers, payload } = await get(path);
     expect(payload).not.toContain("beside");
     expect([statusCode, JSON.parse(payload)]).toEqual([
@@ -168,7 +168,7 @@ describe("an asset", () => {
   });
 });
 
-it("says what to do where the pages are not built, and programs notice nothing", async () => {
+it("says how to build missing pages, and serves programs as before", async () => {
   await using bare = await startPages({ pagesFolder: `${folder}none/` });
   for (const path of ["//", "//calls"]) {
     const page = await bare.send({ path, as: null, headers: BROWSER });

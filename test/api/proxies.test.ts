@@ -39,7 +39,7 @@ it.each([
   expect(await signedInFrom(api, PROXY, forwardedFor)).toBe(client);
 });
 
-it("limits failed sign-ins by client, not by proxy, and by nothing that a client can make up", async () => {
+it("limits failed sign-ins by client, not by proxy or forged address", async () => {
   await using api = await startApi({ config: { trustProxy: [PROXY] } });
   const last = { status: 0 };
   for (let n = 0; n < MANY; n += 1)

@@ -7,8 +7,8 @@ import { storeKinds } from "../support/stores.ts";
 const post = (api: TestApi, path: string, body: object) => api.send({ method: "POST", path, body });
 const remove = (api: TestApi, path: string) => api.send({ method: "DELETE", path });
 
-describe.each(storeKinds)("at the same time, on %s", (storeKind) => {
-  it("never refers to a deleted setting", async () => {
+describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
+  it("never leave a reference to a deleted setting", async () => {
     await using api = await startApi({ storeKind });
     for (let round = 0; round < 5; round += 1) {
       const { id } = await createAuthSetting(api);
@@ -24,7 +24,7 @@ describe.each(storeKinds)("at the same time, on %s", (storeKind) => {
     }
   });
 
-  it("never runs a deleted call", async () => {
+  it("never leave a deleted call deployed or in a workflow", async () => {
     await using api = await startApi({ storeKind });
     for (let round = 0; round < 5; round += 1) {
       const { id } = await createCall(api);
@@ -49,7 +49,7 @@ describe.each(storeKinds)("at the same time, on %s", (storeKind) => {
     expect(await api.store.schedules.listNew()).toEqual([]);
   });
 
-  it("never duplicates a variable that is set and deleted", async () => {
+  it("never duplicate a variable that is set and deleted", async () => {
     await using api = await startApi({ storeKind });
     const path = "/environment/global/a";
     const answers = await Promise.all(

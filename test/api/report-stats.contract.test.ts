@@ -117,7 +117,7 @@ describe.each(storeKinds)("the statistics of a report on %s", (storeKind) => {
     ["MONTH", "2026-10-05"],
     ["YEAR", "2026-10-05"],
   ])(
-    "has for each row what its %s says, and for a group what all its locations say",
+    "has each row's %s statistics, and each group's over all its locations",
     async (kind, before) => {
       const [open = ""] = calls;
       const id = await report([row(open, "far"), row(open, "local"), row(open, "far")]);

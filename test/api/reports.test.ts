@@ -165,7 +165,7 @@ it.each<[string, object, readonly number[]]>([
   },
 );
 
-it("accepts If-Match of the version shown, with rows left out", async () => {
+it("accepts If-Match of a version shown without hidden rows", async () => {
   const bob = await api.caller("bob");
   const call = await createCall(api, { access: { stats: true } }, bob);
   const groups = [{ name: "g", rows: [row(call.id)] }];

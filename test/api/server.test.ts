@@ -32,7 +32,7 @@ it("listens on the address it reports, until stopped", async () => {
   await expect(fetch(address)).rejects.toThrow("fetch failed");
 });
 
-it("names the taken port and the setting for another in one line", async () => {
+it("names the port in use and the setting to choose another", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const { port } = taken.address() as AddressInfo;
@@ -110,7 +110,7 @@ it.each([
   ["ends", "end"],
   ["breaks off", "resetAndDestroy"],
 ] as const)(
-  "stores nothing of a body whose connection %s half way, and serves others",
+  "discards a body whose connection %s half way, without logging an error",
   async (_what, leave) => {
     await using api = await startApi();
     const { port } = new URL(await listening(api));
@@ -177,27 +177,27 @@ describe("a request that does not arrive in time", () => {
       "POST /api/2/calls/ HTTP/1.1\r\nHost: a\r\nX-Api-Key: KEY\r\n" +
         "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{",
     ],
-  ])("since there is %s ends", async (_what, sent) => {
+  ])("ends with 408 after %s", async (_what, sent) => {
     await using api = await startApi({ config: { requestTimeoutMs: 300 } });
     const { port } = new URL(await listening(api));
     const answer = await answerTo(Number(port), sent.replace("KEY", api.ann.key));
     expect(answer).toMatch(/^HTTP\/1.1 408 /);
   });
 
-  it("ends within 30 s", async () => {
+  it("ends after 25 s by default", async () => {
     await using api = await startApi();
     const { requestTimeout, headersTimeout } = api.api.app.server;
     expect([requestTimeout, headersTimeout]).toEqual([25_000, 25_000]);
   });
 });
 
-describe("no cache keeps, and no browser guesses the type of,", () => {
+describe("caching and type sniffing", () => {
   it.each([
     ["an answer with a key", "/calls/", {}, 200, "no-store"],
     ["an answer without a key", "/calls/", { as: null }, 401, "no-store"],
     ["an unknown path", "/nowhere", {}, 404, "no-store"],
     ["the OpenAPI document, unless it is checked", "/openapi.json", {}, 200, "no-cache"],
-  ])("%s", async (_what, path, sent, status, caching) => {
+  ])("are forbidden for %s", async (_what, path, sent, status, caching) => {
     await using api = await startApi();
     const answer = await api.send({ path, ...sent });
     expect(answer).toMatchObject({
@@ -206,7 +206,7 @@ describe("no cache keeps, and no browser guesses the type of,", () => {
     });
   });
 
-  it("invalid HTTP", async () => {
+  it("are forbidden for invalid HTTP", async () => {
     await using api = await startApi();
     const { port } = new URL(await listening(api));
     const answer = await answerTo(Number(port), "hello\r\n\r\n");

@@ -56,7 +56,7 @@ describe("signing in", () => {
     expect(byKey.body).toEqual({ ...whoAmI, has_session: false });
   });
 
-  it("gives the cookie to secure connections alone where there is one, as its proxy says", async () => {
+  it("sets a Secure cookie when a trusted proxy reports HTTPS", async () => {
     await using api = await startApi({ config: { trustProxy: ["127.0.0.1"] } });
     const https = { "x-forwarded-proto": "https" };
     const answer = await signIn(api, api.ann.key, https);
@@ -70,7 +70,7 @@ describe("signing in", () => {
     expect((await ask(api, planted, { headers: https })).status).toBe(401);
   });
 
-  it("believes nobody but a trusted proxy that the connection is secure", async () => {
+  it("ignores X-Forwarded-Proto from an untrusted client", async () => {
     const answer = await signIn(api, api.ann.key, { "x-forwarded-proto": "https" });
     expect(setCookie(answer)).toMatch(/^sonde=/);
   });
@@ -99,7 +99,7 @@ describe("signing in", () => {
     expect((await signIn(api, revoked)).status).toBe(401);
   });
 
-  it("is all that a code is good for", async () => {
+  it("is the only use of a code", async () => {
     const code = await newSignInCode(api.store, api.ann.key_id);
     expect((await api.send({ path: "/calls/", as: { key: code, key_id: "" } })).status).toBe(401);
     expect((await signIn(api, code)).status).toBe(201);
@@ -110,7 +110,7 @@ describe("signing in", () => {
     expect((await api.send({ method: "POST", path, as: null })).status).toBe(401);
   });
 
-  it("takes no session for a key, which would outlive its end", async () => {
+  it("does not accept a session in place of a key", async () => {
     const cookie = await openedBy(api);
     expect((await ask(api, cookie, { method: "POST" })).status).toBe(401);
   });
@@ -171,7 +171,7 @@ describe("a session", () => {
     expect([answer.status, answer.headers["retry-after"]]).toEqual([429, "60"]);
   });
 
-  it("ends when it was not used for so long", async () => {
+  it("ends after its idle timeout", async () => {
     const clock = createManualClock(T0);
     await using api = await startApi({ clock, config: { sessionIdleMs: 2 * HOUR } });
     const cookie = await openedBy(api);
@@ -185,7 +185,7 @@ describe("a session", () => {
     expect((await ask(api, cookie)).status).toBe(401);
   });
 
-  it("is not kept open by what a page does by itself", async () => {
+  it("is not kept open by a page's background requests", async () => {
     const clock = createManualClock(T0);
     await using api = await startApi({ clock, config: { sessionIdleMs: 2 * HOUR } });
     const cookie = await openedBy(api);
@@ -208,7 +208,7 @@ describe("a session", () => {
     expect((await ask(api, cookie)).status).toBe(401);
   });
 
-  it("ends at once when its key is revoked, by itself too", async () => {
+  it("ends at once when it revokes its own key", async () => {
     const bob = await api.caller("bob");
     const cookie = await openedBy(api, bob);
     const path = `/api_keys/${bob.key_id}/`;
@@ -227,7 +227,7 @@ describe("a session", () => {
   });
 
   it.each(["sonde=", "sonde=x", `sonde=${"x".repeat(43)}`, "sonde=%00", "other=1", ";;=", "sonde"])(
-    "is none with the cookie %s",
+    "is refused with the cookie %s",
     async (cookie) => {
       expect((await ask(api, cookie)).status).toBe(401);
     },
@@ -280,7 +280,7 @@ describe("a change with a session", () => {
     expect(answer.body["error_msg"]).toContain(named);
   });
 
-  it("knows its own pages by the public URL, behind a proxy that changes the host", async () => {
+  it("is allowed only from the public URL behind a proxy that changes the host", async () => {
     await using renamed = await startApi({ config: { publicUrl: PUBLIC } });
     const cookie = await openedBy(renamed);
     const statusFrom = async (origin: string) =>
@@ -303,7 +303,7 @@ describe("a change with a session", () => {
     expect((await ask(api, cookie, { method: "DELETE", headers })).status).toBe(403);
   });
 
-  it("needs nothing of this with a key in a header", async () => {
+  it("may come from any site with a key in a header", async () => {
     const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.test" };
     const answer = await api.send({ method: "POST", path: "/calls/", body: CALL, headers });
     expect(answer.status).toBe(201);

@@ -126,7 +126,7 @@ it.each<[string, (meta: object) => object, string]>([
   }
 });
 
-it("takes null for a secret as nothing given on creation, and refuses it on change", async () => {
+it("treats a null secret as absent on creation, and refuses it on change", async () => {
   const { id: auth_id } = await createAuthSetting(api);
   const parts = { token: { access_token: null, headers: null }, api_response: null };
   const made = await createToken(api, auth_id, parts);
@@ -178,7 +178,7 @@ it.each([
     { meta: { domain: "target.test" }, settings: { access_token_url: "https://evil.test/" } },
   ],
 ])(
-  "stays with what it was made for when another owner changes %s, until its own updates it",
+  "keeps its destination when another owner changes %s, until its own owner updates it",
   async (what, change) => {
     await using api = await startApi();
     const bob = await api.caller("bob", "acme");
@@ -218,7 +218,7 @@ it.each([
   },
 );
 
-it("keeps the endpoint that it was made for to itself", async () => {
+it("neither shows nor accepts its endpoint", async () => {
   const setting = await createAuthSetting(api, { settings: OAUTH2 });
   const token = await createToken(api, setting.id);
   const listed = await api.send({ path: `/tokens/auth/${setting.id}/` });
@@ -285,7 +285,7 @@ it("can neither change its setting nor be deleted while calls use it", async () 
   expect((await api.send({ path })).status).toBe(404);
 });
 
-it("leaves what another setting did to it behind when it moves", async () => {
+it("drops its renewal error when it moves to another setting", async () => {
   const { id: auth_id } = await createAuthSetting(api);
   const api_response = { a: 1, renewal_error: "the token endpoint answered 400" };
   const { id } = await createToken(api, auth_id, { api_response });

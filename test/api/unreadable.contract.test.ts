@@ -101,7 +101,7 @@ const TOKEN = {
 };
 const VARIABLE = { meta: {}, workspace_variable: { name: "pin", value: null } };
 
-describe.each(storeKinds)("on %s", (storeKind) => {
+describe.each(storeKinds)("undecryptable secrets on %s", (storeKind) => {
   it.each([
     ["setting", aSetting, SETTING, { meta: { name: "another" } }],
     ["setting", aSetting, SETTING, { keys: { client_secret: "new" } }],
@@ -109,7 +109,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
     ["token", aToken, TOKEN, { token: { access_token: "new" } }],
     ["variable", aVariable, VARIABLE, { value: "new" }],
   ] as const)(
-    "a %s that cannot be decrypted is shown without its secrets and marked, not changed, and can be deleted",
+    "allow a %s to be read, marked and without them, and to be deleted, but not changed",
     async (_what, make, shown, change) => {
       await using api = await startApi({ storeKind });
       const { id, path, list, documented } = await make(api);
@@ -156,7 +156,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
     },
   );
 
-  it("they are not overwritten when another object changes", async () => {
+  it("are not overwritten when another object changes", async () => {
     await using api = await startApi({ storeKind });
     const { id, path } = await aToken(api);
     const damaged = await damageSecrets(api.database, id);
@@ -177,7 +177,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
     expect(await storedText(api.database, id)).toBe(damaged);
   });
 
-  it("other objects can still be read and changed", async () => {
+  it("leave other objects readable and changeable", async () => {
     await using api = await startApi({ storeKind });
     const { id } = await aSetting(api);
     const other = await aSetting(api);

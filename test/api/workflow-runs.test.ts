@@ -224,7 +224,7 @@ describe("the result of a workflow", () => {
     expect(rest.body.meta).toEqual({ more: false, next_cursor: "" });
   });
 
-  it("follows the access of the workflow, and of each call for its result", async () => {
+  it("requires access to the workflow, and to each call for its result", async () => {
     const bob = await api.caller("bob");
     const hidden = await createCall(api);
     const open = await createCall(api, { access: { results: true } });

@@ -41,7 +41,7 @@ it("creates a workflow with every default and server-set field", async () => {
 });
 
 it.each(["PUT", "POST"] as const)(
-  "takes a part of it with %s, and replaces the calls whole",
+  "merges a change with %s, and replaces the calls whole",
   async (method) => {
     const calls = [await createCall(api), await createCall(api)];
     const [first, second] = calls.map(({ id }) => id);

@@ -224,7 +224,7 @@ describe.each(ADAPTERS)("draining a consumer of the $name bus", ({ start }) => {
     expect(taken).toEqual([held.result_id]);
   });
 
-  it("gives back what its handlers then reject", async () => {
+  it("releases ticks that its handlers reject", async () => {
     await using fixture = await start();
     const [leaving, staying] = [await fixture.join(), await fixture.join()];
     const location_id = newLocation();
@@ -247,7 +247,7 @@ describe.each(ADAPTERS)("draining a consumer of the $name bus", ({ start }) => {
     expect(new Set(taken.map(idOf))).toEqual(new Set(ticks.map((tick) => tick.result_id)));
   });
 
-  it("hands over gathered reports", async () => {
+  it("loses no gathered reports", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const location_id = newLocation();
@@ -376,13 +376,13 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
 });
 
 describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ name, start }) => {
-  it("can say where its sender is seen, if there is a server to see it", async () => {
+  it("can name its sender's address only where a server sees it", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     expect(bus.seenAt()).toBe(name === "nats" ? "127.0.0.1" : "");
   });
 
-  it("goes to one listener, and is not kept for others", async () => {
+  it("reaches one listener, and is not kept without one", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const sent = Array.from({ length: 10 }, () => aHeartbeat(newLocation()));
@@ -480,7 +480,7 @@ describe.each(ADAPTERS)("a request for credentials on the $name bus", ({ start }
     expect(asked.toSorted()).toEqual(["a", "b"]);
   });
 
-  it("has no answer where nobody takes it, or who takes it fails", async () => {
+  it("gets no answer without a consumer, or from one that fails", async () => {
     await using fixture = await start();
     const [hub, agent] = [await fixture.join(), await fixture.join()];
     expect(await agent.requestCredentials(request("a"))).toBeNull();

@@ -19,7 +19,7 @@ function startBus() {
   return { clock, bus, taken, expired, consume };
 }
 
-it("ticks that nobody took within an hour are gone, and counted", async () => {
+it("ticks that nobody took within five minutes are dropped and counted", async () => {
   const { clock, bus, taken, expired, consume } = startBus();
   await using _ = bus;
   const [old, young] = [aTick(), aTick()];
@@ -32,7 +32,7 @@ it("ticks that nobody took within an hour are gone, and counted", async () => {
   expect(expired).toEqual(["ticks"]);
 });
 
-it("ticks pile up for an hour at most while there is no consumer", async () => {
+it("ticks are kept for at most five minutes without a consumer", async () => {
   const { clock, bus, expired } = startBus();
   await using _ = bus;
   for (let hour = 0; hour < 3; hour += 1) {
@@ -55,7 +55,7 @@ it("the same ticks are stored again once the window of de-duplication has passed
   await expect.poll(() => taken).toEqual([tick.result_id, tick.result_id]);
 });
 
-it("reports are safe when the last of them was taken, redelivered ones included", async () => {
+it("reports are safe once all are taken, including redelivered ones", async () => {
   const { bus } = startBus();
   await using _ = bus;
   await bus.reportsSafe();
@@ -72,7 +72,7 @@ it("reports are safe when the last of them was taken, redelivered ones included"
   expect(taken.sort()).toEqual(reports.map(({ run_id }) => run_id).sort());
 });
 
-it("reports are handed over soon when few come, and in large batches while many come", async () => {
+it("reports arrive promptly when few, and in large batches when many", async () => {
   const { bus } = startBus();
   await using _ = bus;
   const sizes: number[] = [];

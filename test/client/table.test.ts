@@ -11,14 +11,14 @@ const FILE: Screen = { width: undefined, paint: (_color, text) => text };
 const HOSTILE = "a\u001B[31mb\u009B2Jc\u202Ed\u0007e\nf\u2028g\uD800";
 
 describe("text from elsewhere", () => {
-  it("shows what a terminal would obey as escapes", () => {
+  it("has its terminal control characters escaped", () => {
     expect(harmless(HOSTILE)).toBe(
       String.raw`a\u{1b}[31mb\u{9b}2Jc\u{202e}d\u{7}e\nf\u{2028}g\u{d800}`,
     );
     expect(harmless("naïve 日本 👩‍🔬")).toBe("naïve 日本 👩‍🔬");
   });
 
-  it("is the same in JSON, without those characters", () => {
+  it("keeps its value in JSON, but escaped", () => {
     const text = harmlessJson({ name: HOSTILE }, 2);
     expect(JSON.parse(text)).toEqual({ name: HOSTILE });
     expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
@@ -61,7 +61,7 @@ describe("a table", () => {
     expect(lines[1]).toContain("x".repeat(42));
   });
 
-  it("fits a terminal, whose widest column gives way", () => {
+  it("fits a terminal by cutting its widest column", () => {
     const lines = tableOf(columns, rows, { ...FILE, width: 40 })
       .trimEnd()
       .split("\n");
@@ -69,7 +69,7 @@ describe("a table", () => {
     expect(lines[1]).toMatch(/^日本語 .*…\s+1$/);
   });
 
-  it("says with words what it says with colours", () => {
+  it("colours a cell without changing its text", () => {
     const painted = [{ heading: "R", cell: () => "FAIL", color: () => "red" as const }];
     const paint: Screen["paint"] = (color, text) => `<${color}>${text}</>`;
     expect(tableOf(painted, [1], { width: 80, paint })).toBe("R\n<red>FAIL</>\n");
@@ -87,7 +87,7 @@ describe("a waterfall", () => {
   };
   const meta = { http_code: 200, url: "https://shop.example/" };
 
-  it("has bars in proportion, each where the one before ends", () => {
+  it("draws bars in proportion, end to end", () => {
     const lines = waterfallOf({ hops: [], timing, meta }, FILE).split("\n");
     const bars = lines.map((line) => [line.indexOf("█"), line.split("█").length - 1]);
     const at = bars[1]?.[0] ?? 0;

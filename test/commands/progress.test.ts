@@ -10,7 +10,7 @@ it.each([
   [undefined, true, AGAIN, /^removing 3 rows, \d+\/s\n$/],
   [4, false, "", /^removing 75 %, 3 of 4 rows, \d+\/s.*\n$/],
   [4, true, AGAIN, /^\[#{23}\.{7}\] removing 75 %, 3 of 4 rows, \d+\/s.*\n$/],
-])("with a total of %s, on a terminal: %s", (total, isTTY, before, shown) => {
+])("shows progress with a total of %s, on a terminal: %s", (total, isTTY, before, shown) => {
   const { output, text } = recorded(isTTY);
   const progress = createProgress({ label: "removing", total, unit: "rows", output });
   progress.advance(3);

@@ -10,14 +10,14 @@ const claim = (folder: string, count: number) => {
   return { ...claimAgentIds(openDataDir(folder), count, log), lines };
 };
 
-it("are opaque", () => {
+it("agent ids are opaque", () => {
   using folder = makeFolder();
   const { ids, release } = claim(folder.dataDir, 1);
   release();
   expect(ids).toEqual([expect.stringMatching(/^agent-[0-9a-f]{16}$/)]);
 });
 
-it("are the same after each restart, with one id for each agent", () => {
+it("agent ids survive a restart, one for each agent", () => {
   using folder = makeFolder();
   const first = claim(folder.dataDir, 2);
   first.release();
@@ -28,7 +28,7 @@ it("are the same after each restart, with one id for each agent", () => {
   expect(new Set(second.ids).size).toBe(3);
 });
 
-it("are new ones while another process uses those of the folder", () => {
+it("agent ids are new while another process uses those of the folder", () => {
   using folder = makeFolder();
   const first = claim(folder.dataDir, 1);
   const beside = claim(folder.dataDir, 1);

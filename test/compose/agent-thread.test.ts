@@ -116,7 +116,7 @@ it("agents share the work of their location, and the process shows their metrics
     expect(lines.filter((line) => line.startsWith(`# TYPE ${name} `))).toHaveLength(1);
 });
 
-it("an agent learns of a port of the process after it has started", async () => {
+it("an agent stops calling a port once its process listens on it", async () => {
   await using target = await startThreadTarget();
   await using system = await startAgents(1, "127.0.0.0/8");
   const run = async () => {

@@ -116,14 +116,14 @@ const CASES: readonly {
 const textOf = (labels: Labels): string =>
   JSON.stringify(Object.entries(labels).toSorted(([a], [b]) => a.localeCompare(b)));
 
-it("is accepted by amtool", () => {
+it("amtool accepts the configuration", () => {
   const amtool = findProgram("amtool");
   if (amtool === undefined)
     throw new Error("amtool is not installed: apt-get install prometheus-alertmanager");
   expect(execFileSync(amtool, ["check-config", FILE], { encoding: "utf8" })).toContain("SUCCESS");
 });
 
-describe.concurrent("of what follows from another alert, nobody is notified", () => {
+describe.concurrent("alerts that follow from another notify nobody", () => {
   it.each(CASES)("when $what", async ({ causes, follow }) => {
     for (const { alertname } of [...causes, ...follow]) expect(alertNames).toContain(alertname);
     await using alertmanager = await startAlertmanager(FILE);

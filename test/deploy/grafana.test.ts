@@ -11,13 +11,13 @@ describe.concurrent("the types of Grafana", () => {
     expect(await typeFaults(dashboards.map(({ file }) => textOf(file)))).toBe("");
   });
 
-  it("are no formality: a misspelt field is found", async () => {
+  it("catch a misspelt field", async () => {
     const misspelt = textOf("sonde-call.json").replace('"gridPos"', '"gridPosition"');
     expect(await typeFaults([misspelt])).toContain("gridPosition");
   });
 });
 
-it.each(dashboards)("$file has its own uid, and panels that explain themselves", (each) => {
+it.each(dashboards)("$file has its own uid, and panels with ids, titles and queries", (each) => {
   const { uid, panels } = each.dashboard;
   expect(`${uid}.json`).toBe(each.file);
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
@@ -27,7 +27,7 @@ it.each(dashboards)("$file has its own uid, and panels that explain themselves",
   }
 });
 
-it("are where Grafana of compose.yaml looks for them", () => {
+it("the dashboards are where Grafana of compose.yaml looks for them", () => {
   const { providers } = parse(
     readFileSync("deploy/grafana/provisioning/dashboards/sonde.yaml", "utf8"),
   ) as { readonly providers: readonly { readonly options: { readonly path: string } }[] };

@@ -106,7 +106,7 @@ describe("the chart", () => {
     expect(said).toEqual([""]);
   });
 
-  it.each(EXAMPLES)("makes what Kubernetes knows from the values of '%s'", async (example) => {
+  it.each(EXAMPLES)("renders valid Kubernetes objects from the values of '%s'", async (example) => {
     const known = rendered[example].filter(
       ({ apiVersion }) => apiVersion !== "monitoring.coreos.com/v1",
     );
@@ -125,7 +125,7 @@ describe("the chart", () => {
     expect(components).toEqual([["api", "scheduler", "aggregator", "migration"], ["agent"]]);
   });
 
-  it("would not pass with a misspelt field, or without a required one", async () => {
+  it("fails the type check with a misspelt field, or without a required one", async () => {
     const [deployment] = structuredClone(ofKind(rendered.hub, "Deployment"));
     const container = deployment?.spec.template?.spec.containers[0] as Record<string, unknown>;
     container["readynessProbe"] = container["readinessProbe"];
@@ -166,7 +166,7 @@ describe("a pod of the chart", () => {
     expect(portNamed(container, "http")).toBe(config.port);
   });
 
-  it("hands on what the values set", () => {
+  it("passes the values on to Sonde", () => {
     const configs = Object.fromEntries(
       workloadsOf(rendered.full).map(({ component, container }) => [
         component,
@@ -278,7 +278,7 @@ describe("a pod of the chart", () => {
     });
   });
 
-  it.each(all)("may do as little as possible: $example, $workload.component", ({ workload }) => {
+  it.each(all)("runs with the least privileges: $example, $workload.component", ({ workload }) => {
     expect(workload.pod).toMatchObject({
       automountServiceAccountToken: false,
       enableServiceLinks: false,
@@ -335,7 +335,7 @@ describe("what surrounds the pods", () => {
     );
   const pods = ["api", "scheduler", "aggregator", "agent"];
 
-  it("finds the pods that it is for", () => {
+  it("selects the pods that it is for", () => {
     const bySelector = ({ spec }: Manifest) => spec.selector;
     expect(foundBy("PodDisruptionBudget", bySelector)).toEqual(
       Object.fromEntries(pods.map((component) => [`monitor-${component}`, [component]])),

@@ -50,7 +50,7 @@ async function query<T>(text: string): Promise<T[]> {
 }
 
 // The server would not start with a setting that it does not know.
-it("takes effect", async () => {
+it("the configuration takes effect", async () => {
   const [settings] = await query(
     `select current_setting('jit') as jit, current_setting('max_locks_per_transaction') as locks,
        current_setting('password_encryption') as passwords, current_setting('ssl') as ssl`,

@@ -94,7 +94,7 @@ const severitiesOf = (name: string): string => {
   return [...severities].toSorted((a, b) => a.localeCompare(b)).join(", ");
 };
 
-it("names the processes that stand in for one another, and the location of agents", async () => {
+it("labels interchangeable processes with one service, and agents with their location", async () => {
   const names = ["api", "scheduler", "agent-paris-1", "agent-paris-2", "agent-tokyo-east-1"];
   await using prometheus = await startPrometheus({
     targets: names.map((name, at) => ({

@@ -76,7 +76,7 @@ describe.each(storeKinds)("a request for a call's credentials, over %s,", (kind)
   const idsOf = ({ due_time, result_id }: PendingRun): string[] => stepIds(due_time, result_id, 2);
   const ask = (of: PendingRun, location_id = of.location_id, result_id = idsOf(of)[1] ?? "") =>
     bus.requestCredentials({ location_id, run_id: of.result_id, result_id });
-  it("is answered with those that are stored now", async () => {
+  it("returns the credentials stored now", async () => {
     await store.documents.replace(tokenWith("renewed"));
     expect(await ask(run)).toEqual({
       authorization: expect.objectContaining({
@@ -86,7 +86,7 @@ describe.each(storeKinds)("a request for a call's credentials, over %s,", (kind)
     });
   });
 
-  it("is answered with the reason where the call's owner may no longer use them", async () => {
+  it("returns the reason when the call's owner may no longer use them", async () => {
     await store.documents.replace({ ...tokenWith("renewed"), owner: "bob" });
     expect(await ask(run)).toEqual({
       unable: "the token was deleted, or belongs to another owner or setting",
@@ -94,7 +94,7 @@ describe.each(storeKinds)("a request for a call's credentials, over %s,", (kind)
     await store.documents.replace(tokenWith("renewed"));
   });
 
-  it("gets nothing for another location, run or call, nor before and after the run", async () => {
+  it("returns nothing for another location, run or call, or before or after the run", async () => {
     const other = await publishedRun(run.target_id);
     expect(JSON.stringify(await ask(other))).toContain("renewed");
     const unpublished = aRun({ target_id: run.target_id, target_kind: "workflow" });

@@ -164,7 +164,7 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
       "password",
       undefined,
     ],
-  ])("say of a token whether %s", async (_, setting, grant_type, expected) => {
+  ])("say whether a token is one that %s", async (_, setting, grant_type, expected) => {
     const token = newDocument("token", {
       meta: { name: "t", auth_id: setting.id, domain: "a.example" },
       token: { grant_type, expire_time: null },
@@ -207,35 +207,32 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     ["setting", "the authentication setting cannot be decrypted"],
     ["token", "the token cannot be decrypted"],
     ["variable", "the environment variable pin cannot be decrypted"],
-  ] as const)(
-    "let no call be made without the secrets of an unreadable %s",
-    async (damaged, unable) => {
-      await using database = await createTestDatabase(kind);
-      const store = await database.open();
-      const setting = newSetting({});
-      const token = newDocument("token", {
-        meta: { name: "t", auth_id: setting.id },
-        token: { access_token: "x", expire_time: null },
-        api_response: {},
-      });
-      const workspace = workspaceKey({ owner: "ann", org: "acme" }, "global");
-      const variable = newDocument(
-        "variable",
-        { workspace_variable: { name: "pin", value: "1234" } },
-        { filters: { workspace, name: "pin" } },
-      );
-      const stored = { setting, token, variable };
-      for (const one of Object.values(stored)) await store.documents.insert(one);
-      await damageSecrets(database, stored[damaged].id);
-      const [naming, other] = await tickCalls(
-        store,
-        newCall(setting.id, token.id, "http://a.example/{{pin}}"),
-        newCall(setting.id, token.id),
-      );
-      expect(naming).toMatchObject({ unable });
-      expect(other?.unable).toBe(damaged === "variable" ? undefined : unable);
-    },
-  );
+  ] as const)("prevent the calls that need an undecryptable %s", async (damaged, unable) => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open();
+    const setting = newSetting({});
+    const token = newDocument("token", {
+      meta: { name: "t", auth_id: setting.id },
+      token: { access_token: "x", expire_time: null },
+      api_response: {},
+    });
+    const workspace = workspaceKey({ owner: "ann", org: "acme" }, "global");
+    const variable = newDocument(
+      "variable",
+      { workspace_variable: { name: "pin", value: "1234" } },
+      { filters: { workspace, name: "pin" } },
+    );
+    const stored = { setting, token, variable };
+    for (const one of Object.values(stored)) await store.documents.insert(one);
+    await damageSecrets(database, stored[damaged].id);
+    const [naming, other] = await tickCalls(
+      store,
+      newCall(setting.id, token.id, "http://a.example/{{pin}}"),
+      newCall(setting.id, token.id),
+    );
+    expect(naming).toMatchObject({ unable });
+    expect(other?.unable).toBe(damaged === "variable" ? undefined : unable);
+  });
 
   it("never come from a deleted setting or token, or a token of another setting", async () => {
     expect(await authorize(newCall("gone"))).toMatchObject({ unable: GONE });

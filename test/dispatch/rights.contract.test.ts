@@ -84,7 +84,7 @@ describe.each(storeKinds)("a run dispatched from %s", (kind) => {
       { owner: "eve", trigger: "MANUAL", deployment_id: null },
       "the caller has no active API key",
     ],
-  ])("%s asks for rights again", async (_, owned, by, reason) => {
+  ])("%s has its rights checked again", async (_, owned, by, reason) => {
     const step = aCall(owned);
     for (const target of [step, aWorkflow([step.id], owned)]) {
       const target_kind = target.kind as "call" | "workflow";

@@ -88,7 +88,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
     expect(new Set(tick.calls.map(({ result_id }) => result_id)).size).toBe(3);
   });
 
-  it("says whose run it is by a hash, which tells owners of one name apart", async () => {
+  it("identifies the run's owner by a hash that tells namesakes apart", async () => {
     const owners = [
       { owner: "ann", owner_org: null },
       { owner: "ann", owner_org: "shop" },

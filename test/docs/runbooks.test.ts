@@ -73,7 +73,7 @@ describe("the pages of alerts", () => {
   });
 });
 
-describe("what pages name exists", () => {
+describe("the pages contain valid", () => {
   it("links", () => {
     const broken = PAGES.flatMap(({ name, text }) =>
       linksIn(text)
@@ -104,7 +104,7 @@ describe("what pages name exists", () => {
     expect(unknown).toEqual([]);
   });
 
-  it("the shell understands each block", () => {
+  it("shell blocks", () => {
     for (const { name, blocks } of PAGES) {
       const input = blocks.map(({ text }) => text).join("\n");
       const { status, stderr } = spawnSync("bash", ["-n"], { input, encoding: "utf8" });

@@ -81,7 +81,7 @@ describe("agents", () => {
     ]);
   });
 
-  it("that are alike are not all listed", () => {
+  it("with the same fault are listed up to five", () => {
     const old = Array.from({ length: 40 }, (_, n) =>
       anAgent({ agent_id: `agent-${n}`, version: "1.0.0" }),
     );
@@ -141,7 +141,7 @@ describe("the scheduler", () => {
     expect(first && textOf(first)).toMatch(expected);
   });
 
-  it("closes the ledger", () => {
+  it("is reported if it leaves slots unopened or expired runs unrecorded", () => {
     const lease = { expires_at: NOW + 5000, cursor };
     const stuck = { ...well, lease, opening: [cursor - 600_000], expired: 7 };
     expect(schedulerFindings(stuck).slice(1).map(textOf)).toEqual([
@@ -151,7 +151,7 @@ describe("the scheduler", () => {
   });
 });
 
-it("a missed run is a warning with its reasons, a run without a row a failure", () => {
+it("MISSED runs are a warning with their reasons, lost runs a failure", () => {
   const slots = { from: NOW - 30_000, to: NOW + 30_000, slots: 1, due: 20, twice: 0 };
   const missed = new Map([
     ["started_late: 47 s", 2],
@@ -177,7 +177,7 @@ it("reports that wait for more than an hour are overdue", () => {
   expect(insightsFinding({ now: NOW, reports: 0, since: undefined }).state).toBe("ok");
 });
 
-it("a disk is full from 95 % on", () => {
+it("a disk is a warning at 10 % free, a failure at 4 %", () => {
   const size = 100 * 1024 * MIB;
   const finding = (free: number): string => textOf(diskFinding("the disk", { free, size }));
   expect(finding(0.2 * size)).toBe("ok: the disk has 20 GiB of 100 GiB free (20 %)");
@@ -229,7 +229,7 @@ it("a silent name server is a warning", () => {
   expect(nameServerFindings([]).map(textOf)[0]).toMatch(/^warning: no name server answers/);
 });
 
-it("the advice in our errors is what to do", () => {
+it("the advice in an error is the advice of its finding", () => {
   const message =
     "cannot reach NATS at nats://a:4222 (getaddrinfo: ENOTFOUND a): start nats-server, or set SONDE_NATS_URL";
   expect(failureOf(new Error(message))).toEqual({

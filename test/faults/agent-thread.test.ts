@@ -36,7 +36,7 @@ it.each(["1", "2"])("a process ends when one of its agents does (threads: %s)", 
   expect(sonde.log().map(({ level, msg }) => `${level} ${msg}`)).toContain("fatal agent lost");
 });
 
-it("a process does not start when one of its agents ends meanwhile", async () => {
+it("a process does not start when one of its agents ends during startup", async () => {
   using folder = makeFolder();
   writeFileSync(join(folder.path, "fault"), "");
   await using sonde = startFaulty(folder.path, "2");

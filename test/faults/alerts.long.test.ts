@@ -60,8 +60,8 @@ const criticalOf = (alerts: readonly Alert[]): string[] =>
       [name, location ?? service ?? call_id ?? reason].filter(Boolean).join(" "),
     );
 
-describe.concurrent("alerts fire, and none that is critical and unrelated", () => {
-  it("for agents killed and cut off, a location without agents, a clock, and a target that fails", async () => {
+describe.concurrent("alerts fire, without unrelated critical ones", () => {
+  it("for killed and cut-off agents, a location without agents, a skewed clock and a failing target", async () => {
     let fails = false;
     await using target = await startTarget((_, response) => {
       response.statusCode = fails ? 500 : 200;
@@ -130,7 +130,7 @@ describe.concurrent("alerts fire, and none that is critical and unrelated", () =
     expect(related).toEqual(expect.arrayContaining(criticalOf(fired)));
   });
 
-  it("for NATS and PostgreSQL stopped, and end once they are back", async () => {
+  it("while NATS or PostgreSQL is stopped, and end once it is back", async () => {
     await using postgres = await startPostgres();
     await using nats = await startNatsServer();
     await using service = await startService({

@@ -23,7 +23,7 @@ async function expectAllComplete(service: TestService, since: number): Promise<v
 }
 
 describe.concurrent("every run is complete, counted once and dated by the hub's clock", () => {
-  it("when the clocks of the scheduler, the aggregator and the agent are set wrong and right", async (test) => {
+  it("while the clocks of the scheduler, the aggregator and the agent are stepped", async (test) => {
     const random = randomOf(await announcedSeed(test));
     await using service = await startService();
     const processes = [

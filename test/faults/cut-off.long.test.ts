@@ -7,7 +7,7 @@ import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { until } from "../support/until.ts";
 
 describe.concurrent("an agent that is cut off", () => {
-  it("for minutes delivers its results, and reports as MISSED what it could not start", async (test) => {
+  it("delivers its results after minutes, and the runs that it could not start are MISSED", async (test) => {
     const random = randomOf(await announcedSeed(test));
     await using service = await startService();
     await using line = await startTcpProxy(Number(new URL(service.natsUrl).port));
@@ -37,7 +37,7 @@ describe.concurrent("an agent that is cut off", () => {
     expect(made.some((each) => dueOf(each) > cut && dueOf(each) < healed)).toBe(true);
   });
 
-  it("loses no run where another agent serves its location, and none counts twice", async (test) => {
+  it("loses no run and counts none twice if another agent serves its location", async (test) => {
     const random = randomOf(await announcedSeed(test));
     await using service = await startService();
     await using line = await startTcpProxy(Number(new URL(service.natsUrl).port));

@@ -37,7 +37,7 @@ async function active({ url }: Opened): Promise<readonly string[]> {
 }
 
 describe.concurrent("a database that is too slow", () => {
-  it("cancels a statement on the server too when its time is over", async () => {
+  it("has a timed-out statement cancelled on the server too", async () => {
     await using opened = await open({ timeoutMs: 300 });
     const asked = performance.now();
     await expect(opened.sleep(30)).rejects.toSatisfy(isUnavailable);
@@ -46,7 +46,7 @@ describe.concurrent("a database that is too slow", () => {
     await opened.sleep(0);
   });
 
-  it("gives long work the time it takes, also where the database has a limit of its own", async () => {
+  it("gives long work the time it needs, despite the database's own limit", async () => {
     await using opened = await open();
     const name = sql.table(new URL(opened.url).pathname.slice(1));
     await sql`alter database ${name} set statement_timeout = '200ms'`.execute(opened.kysely);
@@ -69,7 +69,7 @@ describe.concurrent("a database that is too slow", () => {
     await opened.sleep(0);
   });
 
-  it("frees the locks of a process that stands still in mid-transaction", async () => {
+  it("frees the locks of a process that stalls in a transaction", async () => {
     await using opened = await open({ maxConnections: 2 });
     await sql`create table held (id int)`.execute(opened.kysely);
     const standing = await opened.kysely.startTransaction().execute();
@@ -84,7 +84,7 @@ describe.concurrent("a database that is too slow", () => {
       .catch(() => undefined);
   });
 
-  it("is answered with 503, as the settings of a process say", { timeout: 60_000 }, async () => {
+  it("makes the API answer 503 within the configured limits", { timeout: 60_000 }, async () => {
     const url = await createDatabase(inject("postgresUrl"));
     const key = newApiKey();
     await using sonde = startSonde(["serve"], {

@@ -22,13 +22,13 @@ it.each([
   ["had the statement cancelled by its administrator", "57014"],
   ["cannot read its disk", "58030"],
   ["has no room left", "53100"],
-])("is unavailable while the server %s", async (_, code) => {
+])("the database is unavailable while its server %s", async (_, code) => {
   await using opened = await openDatabase();
   const refused = sql.raw(raising(code)).execute(opened.database.kysely);
   await expect(refused).rejects.toSatisfy(isReportedUnavailable);
 });
 
-it("is unavailable to a transaction that deadlocked on every attempt", async () => {
+it("the database is unavailable after a deadlock on every attempt", async () => {
   await using opened = await openDatabase();
   let attempts = 0;
   const collided = inTransaction(opened.database, async ({ kysely }) => {

@@ -61,7 +61,7 @@ const opening = (parameters: Readonly<Record<string, string>>, ca?: string) =>
 const VERIFIED = { sslmode: "verify-full" };
 
 describe("a server without TLS", () => {
-  it("is used without TLS unless that is asked for", async () => {
+  it("is used unless TLS is asked for", async () => {
     expect(await connect({})).toBe(false);
     expect(await connect({ sslmode: "disable" })).toBe(false);
     await expect(opening(VERIFIED)).rejects.toThrow(
@@ -99,7 +99,7 @@ describe("a server with TLS", () => {
     await expect(opening(VERIFIED, authority.cert)).rejects.toThrow(message);
   });
 
-  it("is verified with every mode of TLS, as pg does, not as libpq does", async () => {
+  it("is verified in modes require and verify-ca too, as in pg, unlike libpq", async () => {
     await postgres.secure(otherName);
     for (const sslmode of ["require", "verify-ca"])
       await expect(opening({ sslmode }, authority.cert)).rejects.toThrow("does not match");
@@ -121,7 +121,7 @@ describe("a server with TLS", () => {
   });
 });
 
-it("is what the settings of a process say", { timeout: 60_000 }, async () => {
+it("a process uses TLS as its settings say", { timeout: 60_000 }, async () => {
   await postgres.secure(good);
   const url = await postgres.createDatabase();
   const env = { SONDE_DATABASE_URL: url, SONDE_DATABASE_CA_FILE: caFile };

@@ -42,7 +42,7 @@ describe.concurrent("a full disk", () => {
     expect(ofMinute.filter((each) => !isComplete(each))).toEqual([]);
   });
 
-  it("under PostgreSQL: readiness says so, and the ledger holds once there is space", async () => {
+  it("under PostgreSQL: it is logged, and the ledger holds once there is space", async () => {
     using disk = mountSmallDisk(320);
     await using postgres = await startPostgres({ folder: disk.path });
     const databaseUrl = await postgres.createDatabase();

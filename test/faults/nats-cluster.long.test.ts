@@ -10,7 +10,7 @@ import { announcedSeed, between, randomOf } from "../support/seed.ts";
 import { dueOf, isComplete, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-it("a cluster loses the leader of each stream, then the streams: no run is lost, then each has one outcome", async (test) => {
+it("no run is lost with a stream's leader, and each has one outcome when the streams are deleted", async (test) => {
   const random = randomOf(await announcedSeed(test));
   await using stack = new AsyncDisposableStack();
   const servers = await startNatsCluster(stack);

@@ -33,7 +33,7 @@ it("a cluster that loses one of three servers keeps every message and its bus", 
   await until(() => expect(bus.status()).toMatchObject({ connected: true }));
 }, 90_000);
 
-it("the agent calls no server of the cluster, though it knows the address of one only", async () => {
+it("egress is closed to every server of the cluster, even when only one is configured", async () => {
   await using stack = new AsyncDisposableStack();
   const [known, ...others] = await startNatsCluster(stack);
   const bus = stack.use(await connectTo(known?.url ?? ""));

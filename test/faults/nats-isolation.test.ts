@@ -108,7 +108,7 @@ it("an agent whose credentials are no longer valid says so once, and returns whe
   expect(lines.filter((line) => line.includes("Authorization Violation"))).toHaveLength(1);
 });
 
-describe("whoever has the credentials of tokyo", () => {
+describe("an attacker with the credentials of tokyo", () => {
   let server: NatsServer;
   let hub: Bus & AsyncDisposable;
   let observer: NatsConnection;
@@ -209,7 +209,7 @@ describe("whoever has the credentials of tokyo", () => {
     "sonde.api.CONSUMER.INFO.SONDE_TICKS.tokyo",
     "sonde.api.CONSUMER.MSG.NEXT.SONDE_TICKS.tokyo",
     "$JS.ACK.SONDE_TICKS.tokyo.1.1.1.1.1",
-  ])("makes nobody answer where only the hub may publish, by a message to %s", async (subject) => {
+  ])("cannot publish as the hub through the reply subject of a message to %s", async (subject) => {
     const consumer = await hub.consumeHeartbeats(async (_, answer) => answer({ now: T0 }));
     const heard: string[] = [];
     const watching = observer.subscribe(">", {
@@ -239,7 +239,7 @@ describe("whoever has the credentials of tokyo", () => {
     await consumer.drain();
   });
 
-  it("forges neither an agent with an endless name nor a report of another location", async () => {
+  it("can forge neither an agent with an overlong name nor a report of another location", async () => {
     dropped.length = 0;
     const [agents, reports]: [string[], string[]] = [[], []];
     const ears = await hub.consumeHeartbeats(async ({ agent_id }) => void agents.push(agent_id));

@@ -164,7 +164,7 @@ describe("a heartbeat", () => {
 describe("a request for credentials", () => {
   const request = { location_id: "here", run_id: "run", result_id: "result" };
 
-  it("is dropped unless it names a run and a call of its location, in a few bytes", async () => {
+  it("is dropped if it is malformed, overlong or of another location", async () => {
     await using server = await startNatsServer();
     const dropped: MessageKind[] = [];
     await using bus = await connectTo(server.url, { onDropped: (kind) => dropped.push(kind) });

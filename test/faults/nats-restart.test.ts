@@ -80,7 +80,7 @@ describe("when nats-server is killed and comes back", () => {
     });
   });
 
-  it("messages published before and not taken are delivered after", async () => {
+  it("messages published before and not consumed are still delivered", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url);
     const tick = aTick({ location_id: newLocation() });
@@ -240,7 +240,7 @@ describe("while nats-server runs", () => {
     await until(() => expect(seen).toEqual([tick.result_id]));
   });
 
-  it("a message redelivered while its handler works is not handed over twice", async () => {
+  it("a message redelivered while its handler works is handled once", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url);
     const location_id = newLocation();

@@ -106,7 +106,7 @@ describe("a start", () => {
     expect(await nats.state("SONDE_RESULTS")).toMatchObject({ messages: 1 });
   });
 
-  it("leaves more replicas, and the age of results, as an operator set them", async () => {
+  it("keeps the replicas and the age of results that an operator set", async () => {
     await using server = await startNatsServer();
     await using nats = await administer(server.url);
     const day = nanos(86_400_000);
@@ -138,7 +138,7 @@ describe("a start", () => {
 });
 
 describe("a full stream", () => {
-  it("refuses ticks and reports at once, says so once, and takes them when there is room", async () => {
+  it("refuses ticks but no reports, logs it once, and takes ticks when there is room", async () => {
     await using server = await startNatsServer();
     const lines: string[] = [];
     const log = createLogger("info", { write: (line) => lines.push(line) });

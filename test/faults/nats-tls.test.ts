@@ -48,7 +48,7 @@ describe("a NATS server with TLS", () => {
     ["by name", { host: "localhost" }],
     ["by address", { host: "127.0.0.1" }],
     ["under a nats:// URL", { scheme: "nats" }],
-  ])("is trusted for the right authority, %s", async (_, where) => {
+  ])("is trusted with the right authority, %s", async (_, where) => {
     expect(await connected(good, { ca }, where)).toMatch(/^NATS at (tls|nats):\/\/[\w.]+:\d+$/);
   });
 
@@ -69,11 +69,11 @@ describe("a NATS server with TLS", () => {
     expect(message).toContain("does not match certificate's altnames");
   });
 
-  it("is not trusted because of public authorities alone", async () => {
+  it("is not trusted without its authority configured", async () => {
     expect(await connected(good, {})).toContain(ADVICE);
   });
 
-  it("that asks for a certificate lets only a process in that has one", async () => {
+  it("accepts only processes with a certificate when it asks for one", async () => {
     const tls = { ca, cert: good.cert, key: good.key };
     expect(await connected(good, tls, { asks: true })).toMatch(/^NATS at tls:/);
     expect(await connected(good, { ca }, { asks: true })).toMatch(/^cannot reach NATS at tls:/);

@@ -14,7 +14,7 @@ const PAUSE_MS = 16_000;
 /** The application name of its connections. */
 const OBSERVED = "observed";
 
-it("a scheduler, an aggregator and an agent that stand still lose no run and count none twice", async (test) => {
+it("a paused scheduler, aggregator and agent lose no run and count none twice", async (test) => {
   const random = randomOf(await announcedSeed(test));
   const databaseUrl = await createDatabase(inject("postgresUrl"));
   await using service = await startService({ databaseUrl });

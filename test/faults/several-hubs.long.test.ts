@@ -63,7 +63,7 @@ describe.concurrent("several hubs", () => {
     expect(performance.now() - stopped).toBeLessThan(RESIGNED_WITHIN_MS);
   });
 
-  it("it makes no difference which API answers, and none that one of them is killed", async () => {
+  it("clients notice neither which API answers nor that one is killed", async () => {
     await using ground = await startGround();
     const { target } = ground;
     const apis = [ground.start("api,aggregator"), ground.start("api,aggregator")] as const;

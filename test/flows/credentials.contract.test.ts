@@ -198,7 +198,7 @@ it("skips a call when its token cannot be obtained in time, with the reason", as
   });
 });
 
-it("replaces a token that expires while a workflow runs by the renewed one", async () => {
+it("replaces a token that expires while a workflow runs", async () => {
   const reached = Promise.withResolvers<void>();
   const renewed = Promise.withResolvers<void>();
   await using target = await startTarget((request, response) => {

@@ -58,7 +58,7 @@ async function scoreByProgram({ api, ann }: TestApi, call: string): Promise<unkn
 }
 
 describe.each(storeKinds)("insights in %s", (storeKind) => {
-  it("are the same in every list, and by a program that reads the results", async () => {
+  it("are the same in every list, and recomputed from the results", async () => {
     const clock = createManualClock(WEEK);
     await using api = await startApi({ clock, storeKind });
     const { id: call } = await createCall(api);

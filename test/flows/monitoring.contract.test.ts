@@ -161,7 +161,7 @@ describe("a call deployed every minute", () => {
 });
 
 describe("a manual run", () => {
-  it("has ended when a request that waits for it is answered", async () => {
+  it("has ended when a request with ?wait is answered", async () => {
     await using stack = await start();
     const call = await stack.client.createCall(target.url);
     const run = await stack.client.send<{ result_id: string }>(
@@ -219,7 +219,7 @@ describe("the hub", () => {
 });
 
 describe("agents", () => {
-  it("at one location share its runs, each run executed once", async () => {
+  it("share the runs of their location, and execute each once", async () => {
     await using stack = await start({ agents: 2 });
     const call = await stack.client.createCall(target.url);
     const before = target.requests.length;
@@ -240,7 +240,7 @@ describe("agents", () => {
     expect(target.requests).toHaveLength(before + results.length);
   });
 
-  it("that report a run twice have it counted once", async () => {
+  it("may report a run twice: it counts once", async () => {
     await using stack = await start();
     const call = await deployed(stack);
     await pass(stack, call, [1, 2, 3]);
@@ -279,7 +279,7 @@ describe("an agent with 20 places", () => {
     return Object.assign(slow, { letGo });
   }
 
-  it("makes an owner's scheduled runs in time beside 60 slow manual runs of another", async () => {
+  it("executes an owner's scheduled runs in time beside 60 slow manual runs of another", async () => {
     await using slow = await startSlowTarget();
     await using stack = await start({
       concurrency: 20,

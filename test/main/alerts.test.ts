@@ -45,7 +45,7 @@ async function startWatched(stack: AsyncDisposableStack): Promise<Prometheus> {
   );
 }
 
-it("finds every series that it needs, and nothing to report", async () => {
+it("the alert rules find every series they need, and none fires", async () => {
   await using stack = new AsyncDisposableStack();
   const prometheus = await startWatched(stack);
   const selectors = [...new Set(rules.flatMap(({ expr }) => selectorsOf(expr)))];

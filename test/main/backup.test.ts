@@ -117,7 +117,7 @@ describe("sonde backup", { timeout: 120_000 }, () => {
     expect(readFileSync(copy).equals(before)).toBe(true);
   });
 
-  it("is of one instant while others write, and leaves nothing half when it is killed", async () => {
+  it("is consistent while others write, and leaves no partial backup when killed", async () => {
     using folder = newFolder();
     copyFileSync(backup, join(folder.dataDir, "sonde.db"));
     writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
@@ -207,7 +207,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     await store.close();
   });
 
-  it("counts the results that agents still hold: of runs that it knows", async () => {
+  it("accepts results that agents still hold, for runs that it knows", async () => {
     using folder = newFolder();
     writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
     expect(await run(folder, "restore", backup)).toMatchObject({ code: 0 });
@@ -241,7 +241,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     expect(countsIn(database)).toEqual(countsIn(backup));
   });
 
-  it("leaves nothing half when it is killed", async () => {
+  it("leaves no partial database when killed", async () => {
     using folder = newFolder();
     const database = join(folder.dataDir, "sonde.db");
     writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);

@@ -101,7 +101,7 @@ describe("a call", () => {
     await expect(sonde("calls", "get", before.id)).rejects.toThrow("no call has the id or name");
   });
 
-  it("comes from a file, over which options win", async () => {
+  it("is created from a file, which options override", async () => {
     using folder = makeFolder();
     const file = join(folder.path, "call.json");
     const { stdout } = await sonde("calls", "get", "Demo: slow", "--json");
@@ -117,7 +117,7 @@ describe("a call", () => {
     );
   });
 
-  it("is found by a name that is its own, and by no other", async () => {
+  it("is found by its exact name, if that is unique", async () => {
     for (const n of [1, 2])
       await sonde("calls", "create", "--name", "Twin", "--url", `${target.url}/${n}00`);
     await expect(sonde("run", "Twin")).rejects.toThrow(
@@ -137,7 +137,7 @@ describe("a call", () => {
 });
 
 describe("a list", () => {
-  it("is a table for people and a line each for programs, up to its limit", async () => {
+  it("is a table for people and a line per object for programs, up to its limit", async () => {
     const names = ["List 1", "List 2", "List 3"];
     for (const name of names)
       await sonde("calls", "create", "--name", name, "--url", `${target.url}/200`, "--tag", "list");
@@ -161,7 +161,7 @@ describe("a list", () => {
     expect([none.stdout, none.stderr]).toEqual(["", "no calls\n"]);
   });
 
-  it("obeys no name", async () => {
+  it("escapes control characters in names", async () => {
     const name = "\u001B[2J\u202Eevil\u009B1A";
     await sonde("calls", "create", "--name", name, "--url", `${target.url}/200`);
     const { id } = JSON.parse((await sonde("calls", "get", name, "--json")).stdout);
@@ -267,7 +267,7 @@ describe("a command without its service", () => {
     }
   });
 
-  it("tells whose key may not write, in the API's words", async () => {
+  it("passes on the API's refusal of a key that may not write", async () => {
     const { stdout } = await sonde("keys", "create", "--level", "VIEWER");
     const { api_key } = JSON.parse(stdout) as { readonly api_key: string };
     const viewer = { SONDE_API_KEY: api_key };
@@ -315,7 +315,7 @@ it("reads an object from a pipe that fills slowly", async () => {
   await sonde("calls", "delete", "Piped");
 });
 
-it("shows a variable as it is in a pipe, and without its controls on a terminal", async () => {
+it("prints a variable unchanged into a pipe, and escaped on a terminal", async () => {
   const hostile = "a\u001B]0;owned\u0007b";
   await sonde("env", "set", "staging", "HOST", hostile);
   expect((await sonde("env", "get", "staging", "HOST")).stdout).toBe(`${hostile}\n`);

@@ -131,7 +131,7 @@ describe("the command line", { timeout: 60_000 }, () => {
   });
 });
 
-it("removes what has expired, after it has counted it", async () => {
+it("removes what has expired, or only counts it with --dry-run", async () => {
   using folder = makeFolder();
   const environment = { SONDE_DATA_DIR: folder.dataDir, SONDE_RETENTION_AUDIT: "1" };
   const run = async (...args: string[]) => {
@@ -155,7 +155,7 @@ it("removes what has expired, after it has counted it", async () => {
     expect(await run("retention", "run")).toEqual([...none({ removed: 0 }), { ...audit, removed }]);
 });
 
-it("prints a link to the pages that signs in, and says so in the audit trail", async () => {
+it("prints a sign-in link to the pages, and audits it", async () => {
   using folder = makeFolder();
   const environment = { SONDE_DATA_DIR: folder.dataDir, SONDE_HOST: "0.0.0.0" };
   const run = async (more: Record<string, string>, ...args: string[]) => {
@@ -222,7 +222,7 @@ describe("an invalid configuration", { timeout: 60_000 }, () => {
     expect(existsSync(folder.dataDir)).toBe(false);
   });
 
-  it("is reported by every command, and when roles need servers that are not configured", async () => {
+  it("is reported by other commands too, such as a role without its server", async () => {
     const { code, stderr } = await runSonde(["keys", "list"], {
       env: { SONDE_ROLES: "agent" },
     });

@@ -69,7 +69,7 @@ const filesIn = (folder: string) =>
       return { name, mode, mtimeMs, size, content: content.digest("hex") };
     });
 
-it("finds a demo well while it runs, and names what is wrong with it afterwards", async () => {
+it("reports a running demo as healthy, and names its faults afterwards", async () => {
   using folder = makeFolder();
   const settings = {
     SONDE_DATA_DIR: folder.dataDir,
@@ -133,7 +133,7 @@ function backdateSchedule(file: string): void {
   database.close();
 }
 
-it("finds a split system well, on the hub and on an agent's machine", async () => {
+it("reports a split system as healthy, on the hub and on an agent's machine", async () => {
   await using stack = new AsyncDisposableStack();
   const accounts = natsAccounts(["paris"]);
   const nats = stack.use(await startNatsServer({ config: accounts.config }));

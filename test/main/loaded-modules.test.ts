@@ -28,11 +28,11 @@ async function loadedWith(settings: Readonly<Record<string, string>>): Promise<s
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 }
 
-it("loads neither by default", async () => {
+it("loads neither OpenTelemetry nor pino-pretty by default", async () => {
   expect(await loadedWith({})).toBe("");
 });
 
-it("loads each where it is switched on", async () => {
+it("loads OpenTelemetry and pino-pretty where they are switched on", async () => {
   const loaded = await loadedWith({
     SONDE_LOG_FORMAT: "pretty",
     SONDE_OTLP_URL: "http://127.0.0.1:9",

@@ -28,7 +28,7 @@ const publicKeyOf = (seed: string): string =>
   nkeys.fromSeed(Buffer.from(seed.trim())).getPublicKey();
 
 describe("the credentials of a location's agents", () => {
-  it("are files that only their user may read, named by the environment beside them", async () => {
+  it("are files that only their user may read, named in agent.env", async () => {
     using hub = operator({ SONDE_NATS_URL: "tls://hub:s3cret@nats.test:4222,nats://[::1]" });
     const printed = await hub.sonde("locations", "add", "tokyo");
     const out = join(hub.path, "tokyo");
@@ -49,7 +49,7 @@ SONDE_NATS_URL='tls://nats.test:4222,nats://[::1]'
     expect(hub.setting(printed, "SONDE_NATS_NKEY")).toBe(seed?.trim());
   });
 
-  it("are in the accounts of NATS, which name public keys only", async () => {
+  it("are listed in the accounts of NATS by public key only", async () => {
     using hub = operator();
     const seeds = [];
     for (const id of ["paris", "tokyo"])
@@ -102,7 +102,7 @@ SONDE_NATS_URL='tls://nats.test:4222,nats://[::1]'
     [["rotate", "tokyo", "--grace", "1.5"], "'1.5' is not a whole number of hours from 0 to 720"],
     [["nats-config", "--out", "FILE"], /--out: cannot write into '.*file' \(E[A-Z]+\)/],
     [["remove", "tokyo"], "location 'tokyo' is the only one: add another one first"],
-  ])("(%j) say what is wrong", async ([command = "", ...words], message) => {
+  ])("(%j) are refused with the reason", async ([command = "", ...words], message) => {
     using hub = operator();
     await hub.sonde("locations", "add", "tokyo");
     const file = join(hub.path, "file");

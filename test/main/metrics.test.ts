@@ -83,7 +83,7 @@ describe("the metrics of the embedded service", () => {
     await target[Symbol.asyncDispose]();
   });
 
-  it("are the same in both formats, by what the client accepts", async () => {
+  it("are the same in both formats, as the client accepts them", async () => {
     const plain = await request(sonde);
     const open = await request(sonde, OPEN);
     expect(plain.headers.get("content-type")).toMatch(/^text\/plain; version=0\.0\.4/);
@@ -134,7 +134,7 @@ describe("the metrics of the embedded service", () => {
     expect(text).not.toContain(target.authority);
   });
 
-  it("are bounded in the order of age, and follow names and deletions", async () => {
+  it("are limited to the oldest calls, and follow renames and deletions", async () => {
     const [first, second] = samplesOf(await scrape(sonde), "probe_success").map(
       (line) => /call_id="(\w+)"/.exec(line)?.[1] ?? "",
     );
@@ -174,7 +174,7 @@ describe("the metrics of the split service", () => {
   const scrapeOf = (role: (typeof ROLES)[number]): Promise<string> =>
     scrape(processes.get(role) as SondeProcess);
 
-  it("have no fault that promtool finds, whatever the role", async () => {
+  it("pass promtool in every role", async () => {
     for (const role of ROLES) expect(checkMetrics(await scrapeOf(role)), role).toEqual(FAULTLESS);
   });
 
@@ -202,7 +202,7 @@ describe("the metrics of the split service", () => {
     ]);
   });
 
-  it("tell since when results wait for an aggregator that is gone", async () => {
+  it("show how long results have waited for a lost aggregator", async () => {
     await processes.get("aggregator")?.kill9();
     await vi.waitFor(
       async () => {

@@ -12,7 +12,7 @@ import { makeFolder, runSonde, startSonde } from "../support/process.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/main.ts");
 
-it("reaches a slow reader in full", async () => {
+it("output reaches a slow reader in full", async () => {
   using folder = makeFolder();
   const options = { folder: folder.path };
   await runSonde(["migrate"], options);
@@ -28,7 +28,7 @@ it("reaches a slow reader in full", async () => {
   expect(sonde.stdout().trimEnd().split("\n")).toHaveLength(entries);
 });
 
-it("that cannot be written is a failure, since a new key would be lost", async () => {
+it("output that cannot be written is a failure, since a new key would be lost", async () => {
   using folder = makeFolder();
   const child = spawn(process.execPath, [MAIN, "keys", "create"], {
     env: { PATH: process.env["PATH"], SONDE_DATA_DIR: folder.dataDir },
@@ -41,7 +41,7 @@ it("that cannot be written is a failure, since a new key would be lost", async (
   expect(await exited).toEqual([1, null]);
 });
 
-it("may lose its reader: the service keeps running and stops normally", async () => {
+it("the service keeps running without a reader, and stops normally", async () => {
   using folder = makeFolder();
   const child = spawn(process.execPath, [MAIN, "serve"], {
     env: {
@@ -91,7 +91,7 @@ function serveOnTerminal(env: Readonly<Record<string, string>>) {
 
 const [CTRL_C, CTRL_S, CTRL_Q] = ["\u0003", "\u0013", "\u0011"] as const;
 
-it("is for people on a terminal, and a paused terminal holds up nothing", async () => {
+it("the log is for people on a terminal, and a paused terminal blocks nothing", async () => {
   using folder = makeFolder();
   const { shown, type, exited } = serveOnTerminal({
     SONDE_DATA_DIR: folder.dataDir,

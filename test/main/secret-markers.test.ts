@@ -224,7 +224,7 @@ function expectTrace(collector: Collector, callId: string): void {
   expect(record?.end).toBeGreaterThanOrEqual(record?.start ?? Infinity);
 }
 
-it("in one process, with the log for people", { timeout: 120_000 }, async () => {
+it("no secret shows in one process, with the log for people", { timeout: 120_000 }, async () => {
   await using target = await startEcho();
   await using collector = await startCollector();
   using folder = makeFolder();
@@ -258,7 +258,7 @@ it("in one process, with the log for people", { timeout: 120_000 }, async () => 
   });
 });
 
-it("in several processes, with the log in JSON", { timeout: 180_000 }, async () => {
+it("no secret shows in several processes, with the log in JSON", { timeout: 180_000 }, async () => {
   await using target = await startEcho();
   await using collector = await startCollector();
   using folder = makeFolder();
@@ -303,7 +303,7 @@ it.each([
   ["PostgreSQL", (at: string) => ({ SONDE_DATABASE_URL: `postgres://me:m4rk3r-password@${at}/x` })],
   ["NATS", (at: string) => ({ SONDE_NATS_URL: `nats://me:m4rk3r-password@${at}` })],
   ["the collector", (at: string) => ({ SONDE_OTLP_URL: `http://me:m4rk3r-password@${at}` })],
-])("in the error of a start without %s", async (_, settings) => {
+])("no secret shows in the error of a start without %s", async (_, settings) => {
   const env = { ...ENV, ...settings(`127.0.0.1:${await freePort()}`) };
   const { stdout, stderr } = await runSonde(["serve"], { env });
   expectNone({ output: stdout + stderr });

@@ -107,7 +107,7 @@ describe("serve --demo", { timeout: 60_000 }, () => {
     await expectWholeDemo(folder);
   });
 
-  it("has a history in an empty store, which ends with the process", async () => {
+  it("starts nine weeks of history in an empty store, and stops cleanly", async () => {
     using folder = makeFolder();
     await using sonde = startSonde(["serve", "--demo"], { folder: folder.path });
     await until(() => expect(demoFile(folder)).toMatch(/"history":\d+/));
@@ -339,7 +339,7 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
     await client.deploy(call, { location_id: "paris" });
   });
 
-  it("no other process serves its data folder until it ends, even by a crash, and the next one schedules at once", async () => {
+  it("no other process serves its data folder, and after a crash the next one schedules at once", async () => {
     using folder = makeFolder();
     const options = { folder: folder.path };
     await using first = startSonde(["serve"], options);
@@ -373,7 +373,7 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
   });
 });
 
-describe("its agent", { timeout: 60_000 }, () => {
+describe("the embedded agent", { timeout: 60_000 }, () => {
   it("does not call Sonde's own ports, even at allowed addresses", async () => {
     await using target = await startTarget();
     await using sonde = startSonde(["serve"], {

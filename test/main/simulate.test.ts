@@ -35,7 +35,7 @@ function locationsIn(dataDir: string): unknown[] {
 }
 
 describe("sonde simulate", { timeout: 60_000 }, () => {
-  it("prints what it made, and shows its progress apart from that", async () => {
+  it("prints what it made to stdout, and its progress to stderr", async () => {
     using folder = makeFolder();
     const { code, stdout, stderr } = await runSonde(
       ["simulate", "--calls", "2", "--locations", "1", "--weeks", "1", "--frequency", "120"],

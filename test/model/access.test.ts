@@ -58,7 +58,7 @@ describe("access", () => {
     ["someone without an organization", "shared with the organization", ""],
     ["someone without an organization", "shared with the community", "read"],
     ["someone without an organization", "shared with no organization there is", ""],
-  ] as const)("of %s to a thing %s: '%s'", (who, what, allowed) => {
+  ] as const)("of %s to something %s: '%s'", (who, what, allowed) => {
     const rights = { read: canRead, write: canWrite, run: canRun };
     const found = Object.entries(rights).flatMap(([name, may]) =>
       may(PRINCIPALS[who], THINGS[what]) ? [name] : [],

@@ -72,7 +72,7 @@ describe("the host of a URL", () => {
     ],
     ["an address out of range", "http://1.2.3.256/", ": its host '1.2.3.256' is not valid"],
     ["half an IPv6 address", "http://[::1/", ": its host '[:' is not valid"],
-  ])("is not there, and the refusal says why: %s", (_, url, why) => {
+  ])("is not found, and the error says why: %s", (_, url, why) => {
     expect(hostOf(url)).toBeUndefined();
     expect(() =>
       callResource.create(

@@ -17,7 +17,7 @@ describe("the context that a result keeps", () => {
     expect(keep(context)).toEqual(context);
   });
 
-  it("masks what its names call a credential, also inside", () => {
+  it("masks values whose names are credentials, also nested", () => {
     const context = { API_KEY: "k", PASSWORD: { old: 1 }, USER: { name: "ann", password: "open" } };
     expect(keep(context)).toEqual({
       API_KEY: MASK,
@@ -26,7 +26,7 @@ describe("the context that a result keeps", () => {
     });
   });
 
-  it("masks what a call sent in confidence, also as part of a value or as a name", () => {
+  it("masks a call's secrets, also as part of a value or as a name", () => {
     expect(
       keep({ A: "to: s3same-door", B: { c: "s3same" }, N: 12_345_678, S3SAME: 1 }, [
         "s3same",

@@ -29,7 +29,7 @@ it.each<[string, readonly unknown[], string]>([
   expect(csvOf(...values)).toBe(`${expected}\r\n`);
 });
 
-it("has a column for each field, also of objects within, in the order of the schema", () => {
+it("has a column for each field, nested ones too, in the order of the schema", () => {
   const inner = Type.Object({ b: Type.String(), c: Type.Array(Type.String()) });
   const columns = columnsOf(
     Type.Object({

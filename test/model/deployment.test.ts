@@ -36,7 +36,7 @@ it.each([
   ["less than the lead before a trigger", -1, 60_000],
   ["on a trigger", 0, 60_000],
 ])(
-  "lets a change made %s hold from a trigger that the beat has not passed",
+  "applies a change made %s from a trigger that the beat has not passed",
   (_when, before, first) => {
     const changed = deployment({ frequency: 1 });
     const from = activeFrom(deployment(), changed, NOON + before) as number;

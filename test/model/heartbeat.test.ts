@@ -19,7 +19,7 @@ describe("a heartbeat", () => {
     ["of an older version, without what has been added since", aHeartbeat("here")],
     ["of a newer version, with what this one does not know", { ...complete, mood: ["good"] }],
     ["with a state of a newer version", { ...complete, state: "on_holiday" }],
-  ])("%s is taken", (_, heartbeat) => {
+  ])("%s is accepted", (_, heartbeat) => {
     expect(heartbeatValidator.accepts(heartbeat)).toBe(true);
   });
 
@@ -51,6 +51,6 @@ it.each<[object, boolean]>([
   [{ now: 0, drain: "yes" }, false],
   [{ now: 0, refused: "" }, false],
   [{ now: 0, refused: "x".repeat(501) }, false],
-])("of the answer %j, an agent says that it is one: %j", (answer, accepted) => {
+])("an agent accepts the answer %j: %j", (answer, accepted) => {
   expect(heartbeatAnswerValidator.accepts(answer)).toBe(accepted);
 });

@@ -107,7 +107,7 @@ describe("points", () => {
     { passed: 10_079, outliers: 7, variation: 1.5 },
     { passed: 0, variation: 0 },
     {},
-  ])("add up to what is missing: %o", (given) => {
+  ])("add up to what the score lacks: %o", (given) => {
     const report = aReport(given);
     const points = Object.values(explain(report, undefined)).map(({ points: cost }) => cost ?? 0);
     expect(points.reduce((a, b) => a + b)).toBe(999 - report.score);

@@ -11,7 +11,7 @@ const anHour = (n: number, passed: number, failed: number, mean = 100): HourResu
     { time: n * HOUR, result: "MISSED", count: 7, mean: 0 } as const,
   ].filter(({ count }) => count > 0);
 
-it("puts the hours first in which the smallest share passed, then most failed, then slowest", () => {
+it("puts first the hours with the lowest pass share, then most failures, then slowest", () => {
   const hours = [
     anHour(1, 10, 0, 400),
     anHour(2, 10, 0, 900),

@@ -112,7 +112,7 @@ describe("a mask", () => {
     ["of XML between CDATA sections", "a]]>b&", "x]]>a]]&gt;b&amp;", "x]]>"],
     ["of itself in XML", '%41bc"&amp;', "<%41bc&quot;&amp;amp;", "<"],
     ["of a header name", "Tenant-A1", "x-tenant-a1", "x-"],
-  ])("knows the form %s", (_, secret, text, before) => {
+  ])("covers the form %s", (_, secret, text, before) => {
     expect(createMask([secret])(text)).toBe(`${before}${MASK}`);
   });
 
@@ -155,7 +155,7 @@ describe("a mask", () => {
   });
 });
 
-describe("the work of a mask", () => {
+describe("the work limit of a mask", () => {
   const numbered = (count: number, before: string): string[] =>
     Array.from({ length: count }, (_, n) => `${before}${n}`);
 
@@ -180,7 +180,7 @@ describe("the work of a mask", () => {
   });
 
   const periodic = `${"a".repeat(32_000)}b${"a".repeat(32_000)}`;
-  it("reads a text of nothing but escapes to its end", () => {
+  it("suffices for a text of nothing but escapes", () => {
     const text = "%25".repeat(350_000);
     expect(createMask(['"secret"'])(text)).toBe(text);
   });
@@ -188,18 +188,18 @@ describe("the work of a mask", () => {
   it.each([
     ["is nearly the secret, everywhere", [periodic], "a".repeat(2 ** 20)],
     ["begins many secrets everywhere", numbered(24_000, "QQQQQQQQ"), "Q".repeat(32 * 1024)],
-  ])("ends early for a text that %s: it is masked as a whole", (_, secrets, text) => {
+  ])("is exceeded by a text that %s: it is masked as a whole", (_, secrets, text) => {
     expect(createMask(secrets)(text)).toBe(MASK);
   });
 
   it.each([
     ["secrets", numbered(30_000, "a secret ")],
     ["long ones", numbered(100, "%2541".repeat(12_000))],
-  ])("ends early for too many %s: every text is masked as a whole", (_, secrets) => {
+  ])("is exceeded by too many %s: every text is masked as a whole", (_, secrets) => {
     expect(createMask(secrets)("<text>")).toBe(MASK);
   });
 
-  it("ends with a text that takes too much: that text and each later one is masked as a whole", () => {
+  it("is used up by one text: it and each later one are masked as a whole", () => {
     const mask = createMask(numbered(1000, "Q".repeat(50)));
     expect(mask("<text>")).toBe("<text>");
     expect(mask("Q".repeat(32 * 1024))).toBe(MASK);

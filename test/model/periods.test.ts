@@ -190,7 +190,7 @@ describe("the period that contains an instant", () => {
     expect(formatPeriodTime(periodEnd(kind, ms))).toBe(end);
   });
 
-  it.each(PERIOD_KINDS)("is one of a gapless row of periods of kind %s", (kind) => {
+  it.each(PERIOD_KINDS)("meets the next of kind %s without a gap", (kind) => {
     const anyInstant = fc.integer({ min: -2e12, max: 4e12 });
     fc.assert(
       fc.property(anyInstant, (ms) => {
@@ -204,7 +204,7 @@ describe("the period that contains an instant", () => {
     );
   });
 
-  it.each(PERIOD_KINDS)("of kind %s: its parts cover it without a gap", (kind) => {
+  it.each(PERIOD_KINDS)("of kind %s is covered by its parts without a gap", (kind) => {
     const anyInstant = fc.integer({ min: -2e12, max: 4e12 });
     fc.assert(
       fc.property(anyInstant, (ms) => {

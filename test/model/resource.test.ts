@@ -129,7 +129,7 @@ describe("a call that is updated", () => {
     expect(update({ meta: { description: null } }, before).meta.description).toBeNull();
   });
 
-  it("sets no defaults again", () => {
+  it("resets no other field to its default", () => {
     const before = aCall({ ...minimal, access: { org: true } });
     expect(update({ access: { stats: true } }, before).access).toEqual({
       settings: false,
@@ -153,7 +153,7 @@ describe("a call that is updated", () => {
     expect(before).toEqual(aCall());
   });
 
-  it("passes over read-only properties, whatever their value", () => {
+  it("ignores read-only properties, whatever their value", () => {
     const { id: _, ...whole } = aCall();
     const odd = { owner: 5, domain: null, created: ["2020"], last_update: { at: "noon" } };
     for (const meta of [whole.meta, { ...whole.meta, ...odd }])
@@ -165,7 +165,7 @@ describe("a call that is updated", () => {
     expect(aCall({ ...minimal, meta: { name: "home", ...odd } })).toEqual(aCall());
   });
 
-  it("stays open to changes where its stored document breaks a newer rule", () => {
+  it("accepts changes though its stored document breaks a newer rule", () => {
     const call = aCall();
     const old = { ...call, request: { ...call.request, method: "G E T" } };
     expect(update({ meta: { name: "new" } }, old).meta.name).toBe("new");

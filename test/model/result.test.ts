@@ -71,7 +71,7 @@ describe("the category", () => {
     expect(MADE_CODES.includes(code)).toBe(category !== null);
   });
 
-  it("is known of every code", () => {
+  it("is tested for every code", () => {
     expect(RESULT_CODES).toHaveLength(11);
   });
 });
@@ -91,7 +91,7 @@ describe("statistics count a result", () => {
     expect(countedResult(aResult("COMPLETE", total)).latency).toBe(latency);
   });
 
-  it("by its stored columns", () => {
+  it("with its code, latency and phases", () => {
     expect(countedResult(aResult())).toEqual({
       call_id: "c1",
       location_id: "local",

@@ -47,7 +47,7 @@ describe("what is kept", () => {
     expect(datesOf(keptFrom(settings, now, needed))).toEqual(Object.fromEntries(midnights));
   });
 
-  it("is never removed by an id that is up to two days older than the start", () => {
+  it("is never removed for an id up to two days older than its start", () => {
     expect(expiredIdsBefore(90 * DAY)).toBe(88 * DAY);
     expect(expiredIdsBefore(DAY)).toBe(0);
   });
@@ -68,7 +68,7 @@ describe("a batch", () => {
 });
 
 describe("the time that days are counted back from", () => {
-  it("follows the clock, but for leaps forwards", () => {
+  it("follows the clock, but limits jumps forward", () => {
     expect(countedFrom(now, null)).toBe(now);
     expect(countedFrom(now, now - DAY / 24)).toBe(now);
     expect(countedFrom(now + 365 * DAY, now)).toBe(now + DAY / 4);

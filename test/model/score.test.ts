@@ -31,7 +31,7 @@ describe("scoreOf", () => {
     expect(scoreOf(30, [at("a", [...times(29, 100), 110])]).outliers).toBe(1);
   });
 
-  it("takes no uncertain result for an outlier, but for a spread", () => {
+  it("counts an uncertain result in the spread, never as an outlier", () => {
     const uncertain: LatencyCount = { latency: 500, count: 1, uncertain: 1 };
     const usual: LatencyCount = { latency: 100, count: 29, uncertain: 0 };
     const { outliers, parts } = scoreOf(30, [{ location_id: "a", passed: [usual, uncertain] }]);

@@ -89,7 +89,7 @@ describe("the secret paths of a document", () => {
     ).toEqual(document);
   });
 
-  it("fails with the first path of several failures, whichever is sooner", async () => {
+  it("fail with the first of several paths, whichever fails sooner", async () => {
     const replacing = replaceAt({ a: 1, b: 2 }, [["a"], ["b"]], async (_, [at]) => {
       if (at === "a") await new Promise(setImmediate);
       throw new Error(`no ${at}`);

@@ -40,18 +40,15 @@ describe("the frequencies", () => {
     expect(FREQUENCIES.filter((minutes) => DAY_MINUTES % minutes)).toEqual([]);
   });
 
-  it.each(FREQUENCIES)(
-    "every %i minutes is due that often in a day, from midnight on",
-    (frequency) => {
-      const due = slotsOfDay().filter((slot) => isDue({ frequency, run_delay: 0 }, slot));
-      expect(due).toEqual(
-        Array.from(
-          { length: DAY_MINUTES / frequency },
-          (_, n) => MIDNIGHT + n * frequency * MINUTE_MS,
-        ),
-      );
-    },
-  );
+  it.each(FREQUENCIES)("of %i minutes fall on their multiples from midnight on", (frequency) => {
+    const due = slotsOfDay().filter((slot) => isDue({ frequency, run_delay: 0 }, slot));
+    expect(due).toEqual(
+      Array.from(
+        { length: DAY_MINUTES / frequency },
+        (_, n) => MIDNIGHT + n * frequency * MINUTE_MS,
+      ),
+    );
+  });
 });
 
 describe("the first due slots of a day", () => {
@@ -100,7 +97,7 @@ describe("the run that is due in a slot", () => {
     ["over an hour", 180, 3_605, "13:00:00", "12:00:00", "13:00:05", "13:01:05"],
     ["over the period", 1, 150, "12:02:00", "12:00:00", "12:02:30", "12:03:00"],
   ])(
-    "with a delay of %s starts from its trigger",
+    "with a delay of %s follows its trigger",
     (_, frequency, run_delay, slot, trigger_time, due_time, latest_start) => {
       const timing = { frequency, run_delay };
       expect(isDue(timing, at(slot))).toBe(true);
@@ -180,7 +177,7 @@ describe("the time a run may start late", () => {
     [2, 60],
     [3, 60],
     [1440, 60],
-  ])("is, of %i minutes, %i seconds", (frequency, seconds) => {
+  ])("at a frequency of %i min is %i s", (frequency, seconds) => {
     expect(startWindowMs(frequency)).toBe(seconds * 1000);
   });
 });

@@ -27,7 +27,7 @@ describe("the proposed delay", () => {
     expect(new Set(made.map(({ run_delay }) => run_delay)).size).toBe(60);
   });
 
-  it("shares its second exactly with those that are due in it on some day", () => {
+  it("counts exactly the deployments that share its second on some day", () => {
     const timing = fc.record({
       frequency: fc.constantFrom(...FREQUENCIES),
       run_delay: fc.integer({ min: 0, max: 1000 }),

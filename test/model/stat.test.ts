@@ -49,7 +49,7 @@ describe("a filter by type", () => {
     expect(codesOfType(type)).toEqual(codes);
   });
 
-  it("knows ALL, every code and the reserved ones", () => {
+  it("offers ALL, every code and six reserved ones", () => {
     expect(STAT_TYPES).toHaveLength(1 + RESULT_CODES.length + 6);
   });
 });

@@ -96,7 +96,7 @@ describe("a summary of latencies", () => {
     );
   });
 
-  it("merges like a tree as it merges like a list", () => {
+  it("is the same merged as a tree or as a list", () => {
     const parts = Array.from({ length: 64 }, (_, n) => summaryOf(n * n, 7 * n, 1000 - n));
     let level = parts;
     while (level.length > 1)
@@ -143,14 +143,14 @@ describe("a summary of latencies", () => {
     expect(skewness(halves.reduce(mergeSummaries))).toBeCloseTo(0, 12);
   });
 
-  it("leans to the side of its tail", () => {
+  it("is skewed to the side of its tail", () => {
     expect(skewness(summaryOf(1, 1, 1, 10))).toBeGreaterThan(1);
     expect(skewness(summaryOf(10, 10, 10, 1))).toBeLessThan(-1);
   });
 });
 
 describe("a bucket", () => {
-  it("holds what an HDR histogram with two significant digits counts as the same", () => {
+  it("matches an HDR histogram with two significant digits", () => {
     const histogram = hdr.build({
       highestTrackableValue: 3_600_000,
       numberOfSignificantValueDigits: 2,
@@ -214,7 +214,7 @@ describe("a summary that only counts", () => {
     expect(mergeSummaries(missed, countOnly(-2))).toEqual(EMPTY_SUMMARY);
   });
 
-  it("leaves the empty summary as the neutral element", () => {
+  it("changes no other summary when it is empty", () => {
     const summary = summaryOf(1, 2, 3);
     expect(mergeSummaries(summary, EMPTY_SUMMARY)).toEqual(summary);
     expect(mergeSummaries(EMPTY_SUMMARY, summary)).toEqual(summary);

@@ -39,7 +39,7 @@ describe("a run starts", () => {
     expect(startOf({ ...paced, ...change })).toBe(DUE);
   });
 
-  it("late from a second after its place, so never within its second", () => {
+  it("late over a second after its place, so never within its second", () => {
     const start = startOf(paced);
     expect([start, DUE + 999, start + 1000].map((at) => isLate(paced, at))).toEqual([
       false,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LONGEST_CALL_MS, LONGEST_CALLS_MS, workflowLimitMs } from "../../src/model/time-limits.ts";
 
-describe("the time of a workflow", () => {
+describe("the time limit of a workflow", () => {
   it.each<[string, number[], number, number]>([
     ["none without calls", [], 60, 0],
     ["a call's and three seconds", [30_000], 60, 33_000],

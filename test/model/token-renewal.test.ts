@@ -102,7 +102,7 @@ describe("an answer", () => {
       },
     ],
     [{ access_token: "new" }, { access_token: "new", refresh_token: "r1", expire_time: null }],
-  ])("of %j makes the token new", (answer, expected) => {
+  ])("of %j renews the token", (answer, expected) => {
     expect(renewedToken(before, answer, NOON)).toEqual({
       ...before,
       token: { grant_type: "refresh_token", ...expected },
@@ -134,7 +134,7 @@ describe("an answer", () => {
     expect(token.expire_time).toBe(seconds === undefined ? null : at(seconds));
   });
 
-  it("cannot say that the renewal failed", () => {
+  it("cannot set the token's renewal_error", () => {
     const answer = { access_token: "new", renewal_error: "of the endpoint" };
     const renewed = renewedToken(before, answer, NOON) as Token;
     expect(renewed.api_response).toEqual({ access_token: "new" });
@@ -146,20 +146,20 @@ describe("an answer", () => {
     ["the scope", { scope: "x".repeat(8193) }],
     ["the token_type", { token_type: "x".repeat(8193) }],
     ["the object", { id_token: "x".repeat(65_536) }],
-  ])("whose size is more than a token may have is refused: %s", (what, answer) => {
+  ])("is refused if it is too large to be kept: %s", (what, answer) => {
     expect(renewedToken(before, { access_token: "new", ...answer }, NOON)).toBe(
       `${what} in the answer of the token endpoint is too large to be kept`,
     );
   });
 
-  it.each([{}, { access_token: "" }, { access_token: 7 }])("of %j does not", (answer) => {
+  it.each([{}, { access_token: "" }, { access_token: 7 }])("of %j renews no token", (answer) => {
     expect(renewedToken(before, answer, NOON)).toBe(
       "the token endpoint answered without an access_token",
     );
   });
 });
 
-describe("a run that is due at 12:00:00, and may start until 12:01:00,", () => {
+describe("a run due at 12:00:00, which may start until 12:01:00,", () => {
   const due = { due_time: NOON, latest_start: NOON + 60_000 };
   const failed = { renewal_failure: "it said 400" };
   const token = (change: object): TickToken => ({
@@ -190,7 +190,7 @@ describe("a run that is due at 12:00:00, and may start until 12:01:00,", () => {
       ]);
   });
 
-  it("waits on when its token ended while it could have started", () => {
+  it("waits once its token has expired", () => {
     const ended = token({ expires_at: NOON + 10_000 });
     expect(awaitsRenewal(ended, due, NOON + 9000)).toBe(false);
     expect(awaitsRenewal(ended, due, NOON + 11_000)).toBe(true);

@@ -117,7 +117,7 @@ describe("environment values", () => {
   });
 });
 
-it("a host that values make too long is refused, before all of them are filled in", () => {
+it("a host that values make too long is refused", () => {
   const text = `http://${"%%LONG%%".repeat(1000)}`;
   expect(() => expand(text, "url")).toThrow("the host of the URL is too long");
 });
@@ -155,7 +155,7 @@ it.each([
   ["a={{short}}&b=%%CITY%%", "form", true],
   ['{"a":{{short}}}', "json", true],
   ["{{nothing}}", "text", false],
-] as const)("%s in %s, it says whether a secret was filled in: %s", (text, landing, isSecret) => {
+] as const)("%s in %s reports whether a secret was filled in: %s", (text, landing, isSecret) => {
   const environment = { short: "&", nothing: "" };
   const expansion = createExpansion(scopeOf(FACTS, { ...GIVEN, environment }));
   expect(expansion.expand(text, landing).isSecret).toBe(isSecret);
@@ -273,7 +273,7 @@ describe("in a body", () => {
   });
 });
 
-describe("a value that would be a step in the path of a URL", () => {
+describe("a value that could make a dot segment in a URL", () => {
   const fill = (url: string, value: string) =>
     createExpansion(
       scopeOf(FACTS, {
@@ -310,7 +310,7 @@ describe("a value that would be a step in the path of a URL", () => {
     ["http://a.example/../{{value}}", "x", "http://a.example/../x"],
     ["http://{{value}}/../x", "a", "http://a/../x"],
     ["http://a.example/.{{empty}}./x", "", "http://a.example/../x"],
-  ])("is filled in where it is none: %j with %j", (url, value, expected) => {
+  ])("is filled in where it makes none: %j with %j", (url, value, expected) => {
     expect(fill(url, value)).toBe(expected);
   });
 });

@@ -34,7 +34,7 @@ it.each<[string, ResultCode[], ResultCode, string | null]>([
   ["with our own fault", ["COMPLETE", "AGENT_ERROR"], "AGENT_ERROR", null],
   ["of which one could not run", ["COMPLETE", "SKIPPED", "UNABLE_TO_RUN"], "UNABLE_TO_RUN", null],
   ["that was cut off", ["COMPLETE", "SKIPPED"], "SKIPPED", null],
-])("a workflow %s ends as the worst did", (_what, codes, result, category) => {
+])("a workflow %s ends as its worst call did", (_what, codes, result, category) => {
   const outcome = outcomeOfWorkflow(results(codes));
   expect(outcome).toMatchObject({ result, result_category: category });
 });

@@ -142,14 +142,14 @@ describe("a metadata address", () => {
   });
 
   it.each([["2002:a00:1::1"], ["64:ff9b:1::808:808"], ["64:ff9b:1:808:8:800::"]])(
-    "is not what %s carries",
+    "is not embedded in %s",
     (address) => {
       expect(allows(address, 80, wide)).toBe(true);
     },
   );
 
   it.each([["2002:7f00:1::1"], ["64:ff9b:1::7f00:1"]])(
-    "is no more refused than loopback in %s",
+    "is not opened by a range, nor is the loopback address in %s",
     (address) => {
       expect(allows(address, 80, wide)).toBe(false);
     },
@@ -292,7 +292,7 @@ describe("an exception", () => {
     ["10.0.0.1:"],
     ["[::1"],
     ["http://10.0.0.1"],
-  ])("%j is rejected by name", (entry) => {
+  ])("%j is rejected, and named in the error", (entry) => {
     expect(() => parseEgressAllow(["10.0.0.1", entry])).toThrow(
       `'${entry}' is not an address, a range whose other bits are 0 (10.0.0.0/8), localhost, or one of them with a port (127.0.0.1:8080, [::1]:8080)`,
     );

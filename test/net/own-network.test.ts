@@ -26,13 +26,13 @@ const portsOf = ({ ports }: WatchedNetwork): number[] => [...ports];
 const serversOf = ({ servers }: WatchedNetwork): string[] =>
   [...servers.values()].map(({ address, port }) => `${address} ${port}`);
 
-it("has the known ports, those of announced servers, and those where a listener started", async () => {
+it("lists known ports, those of announced servers, and those of new listeners", async () => {
   const network = await networkOf({ ports: [81], announced: () => ["a:4222", "[::1]:6222"] });
   network.listensOn(4001);
   expect(portsOf(network)).toEqual([81, 4222, 6222, 4001]);
 });
 
-it("has the servers by all their addresses, but not one whose name is unknown", async () => {
+it("lists servers by all their addresses, without those of unknown name", async () => {
   const network = await networkOf({
     servers: ["a:4222", "[::1]:5222", "b:4222"],
     addresses: { a: ["10.0.0.1", "10.0.0.2"], "::1": ["::1"] },

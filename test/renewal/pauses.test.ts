@@ -17,7 +17,7 @@ it.each([
   expect(fail(times).next("token")).toBe(pauseMs);
 });
 
-it("forgets a token that another process renews, or that was deleted", () => {
+it("forgets a token whose pause ended over five minutes ago", () => {
   const pauses = fail(3);
   pauses.forgetBefore(340_000);
   expect(pauses.next("token")).toBe(80_000);

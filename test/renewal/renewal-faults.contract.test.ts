@@ -24,7 +24,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     return setting as StoredDocument<AuthSetting>;
   };
 
-  it("saves what an endpoint answers while it stops, and starts nothing more", async () => {
+  it("saves answers that arrive while it stops, and sends no more requests", async () => {
     const held: ServerResponse[] = [];
     await using system = await start((_, response) => held.push(response));
     const tokens = await Promise.all(
@@ -45,7 +45,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(system.target.requests).toHaveLength(10);
   });
 
-  it("saves what was answered when the database is back", async () => {
+  it("saves the answer once the database is back", async () => {
     await using system = await start(answering(NEW));
     const { store } = system;
     const id = await insertToken(store, system.url, {});
@@ -154,7 +154,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(await system.outcomes()).toEqual({ superseded: 1 });
   });
 
-  it("does not let one owner's silent endpoints delay those of a namesake elsewhere", async () => {
+  it("does not let one owner's silent endpoints delay a namesake in another organization", async () => {
     const held: ServerResponse[] = [];
     await using system = await start((request, response) => {
       if (request.url === "/silent") held.push(response);
@@ -174,7 +174,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(system.target.requests).toHaveLength(11);
   });
 
-  it("renews any number of tokens in one go, even of one owner", async () => {
+  it("renews 250 tokens of one owner in one go", async () => {
     await using system = await start(answering(NEW));
     for (let n = 0; n < 250; n += 1) await insertToken(system.store, system.url, {});
     await system.run();

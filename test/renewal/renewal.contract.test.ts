@@ -177,7 +177,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(system.target.requests).toHaveLength(3);
   });
 
-  it("asks for no unused token, and at no address that egress refuses", async () => {
+  it("requests no unused token, and calls no address that egress refuses", async () => {
     await using system = await start(answering({ access_token: "new" }));
     await insertToken(system.store, system.url, { isUsed: false });
     await system.run();
@@ -284,7 +284,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
   });
 
   it.each(["domain", "endpoint"])(
-    "sends no token to the new %s of another owner's setting, until its owner updates it",
+    "sends nothing after another owner changes the setting's %s, until the token is updated",
     async (what) => {
       await using system = await start(answering({ access_token: "new", expires_in: 600 }));
       const { store, run, target } = system;

@@ -42,7 +42,7 @@ describe("a derived id", () => {
     ["the parts the other way round", derivedId(NOW, "b", "a")],
     ["the parts split elsewhere", derivedId(NOW, "ab", "")],
     ["one part less", derivedId(NOW, "a")],
-  ])("is another for %s", (_, other) => {
+  ])("differs for %s", (_, other) => {
     expect(other).not.toBe(derivedId(NOW, "a", "b"));
   });
 
@@ -53,7 +53,7 @@ describe("a derived id", () => {
     expect(ids.toSorted()).toEqual(ids);
   });
 
-  it("keeps the order over the lengths of times", () => {
+  it("sorts by time over its whole range", () => {
     const times = [0, 1, 31, 32, 1023, 1024, NOW, 2 ** 45, 2 ** 50 - 1];
     const ids = times.map((ms) => derivedId(ms, "x"));
     expect(ids.toSorted()).toEqual(ids);

@@ -34,7 +34,7 @@ function isSigned(jws: string, key: KeyObject, algorithm: string): boolean {
 const headerOf = (jws: string): unknown =>
   JSON.parse(Buffer.from(jws.split(".")[0] ?? "", "base64url").toString());
 
-describe("the examples of RFC 7515 and 7519", () => {
+describe("a signature", () => {
   const PAYLOAD =
     "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
 
@@ -44,7 +44,7 @@ describe("the examples of RFC 7515 and 7519", () => {
     return signJws(Buffer.from(PAYLOAD, "base64url"), signingKeyOf(pem, undefined, undefined));
   };
 
-  it("of RFC 7515 appendix A.2: RS256", async () => {
+  it("follows RFC 7515 appendix A.2: RS256", async () => {
     const jws = await signed({
       kty: "RSA",
       n: "ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ",
@@ -61,7 +61,7 @@ describe("the examples of RFC 7515 and 7519", () => {
     );
   });
 
-  it("of RFC 7515 appendix A.3: ES256, whose signatures all differ", async () => {
+  it("follows RFC 7515 appendix A.3: ES256", async () => {
     const jwk = {
       kty: "EC",
       crv: "P-256",
@@ -78,7 +78,7 @@ describe("the examples of RFC 7515 and 7519", () => {
   });
 
   // The example's header has its members in another order, with a line break between them.
-  it("of RFC 7519 section 3.1: a JWT with a shared secret", async () => {
+  it("follows RFC 7519 section 3.1: a JWT with a shared secret", async () => {
     const secret = Buffer.from(
       "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow",
       "base64url",
@@ -126,7 +126,7 @@ describe("a private key", () => {
     ["P-521", "pkcs8", undefined, "ES512"],
     ["Ed25519", "pkcs8", undefined, "EdDSA"],
     ["Ed25519", "pkcs8", "EdDSA", "EdDSA"],
-  ])("%s in %s, algorithm %s, signs by %s", async (name, form, given, used) => {
+  ])("%s in %s, algorithm %s, signs with %s", async (name, form, given, used) => {
     const key = signingKeyOf(pemOf(name, form), given, "key-1");
     const jws = await signJws(Buffer.from("€"), key);
     expect(headerOf(jws)).toEqual({ alg: used, kid: "key-1" });
@@ -140,7 +140,7 @@ describe("a private key", () => {
     ["P-256", "RS256"],
     ["P-384", "ES256"],
     ["Ed25519", "none"],
-  ])("%s does not sign by %s", async (name, algorithm) => {
+  ])("%s cannot sign with %s", async (name, algorithm) => {
     const key = signingKeyOf(pemOf(name, "pkcs8"), algorithm, undefined);
     await expect(signJws(Buffer.from("x"), key)).rejects.toThrow(
       new SigningError(`the key cannot sign with the algorithm '${algorithm}'`),

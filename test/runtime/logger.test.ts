@@ -67,7 +67,7 @@ describe("a line", () => {
     });
   });
 
-  it("has an error without what a library hung on it", () => {
+  it("leaves out what a library attached to an error", () => {
     const { log, lines } = captureLog();
     const client = { connectionParameters: { host: "db", user: MARKER } };
     log.error({ err: Object.assign(new Error("gone"), { code: "57P01", client }) }, "failed");

@@ -180,7 +180,7 @@ describe("any other request", () => {
     expect(response.headers.get("allow")).toBe(status === 405 ? "GET, HEAD" : null);
   });
 
-  it("may ask for the head alone, or with a query", async () => {
+  it("may use HEAD, or have a query", async () => {
     await using ops = await startOps();
     const head = await ops.request("/readyz", { method: "HEAD" });
     expect([head.status, await head.text()]).toEqual([200, ""]);
@@ -189,7 +189,7 @@ describe("any other request", () => {
 });
 
 describe("the ops server", () => {
-  it("lets no cache keep an answer, and no browser guess its type", async () => {
+  it("forbids caching and type sniffing", async () => {
     await using ops = await startOps();
     for (const path of ["/livez", "/metrics", "/unknown"]) {
       const { headers } = await ops.request(path);

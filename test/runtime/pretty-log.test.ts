@@ -88,7 +88,7 @@ it.each<[string, object, string]>([
   expect(shown(fields)).toBe(line);
 });
 
-it("breaks a line between its facts, aligned with the message", () => {
+it("wraps a line between its fields, aligned with the message", () => {
   const lines = shown(FAILED_CALL, 80).trimEnd().split("\n");
   expect(lines).toEqual([
     '12:00:05  INFO: agent      call finished  call="Sign in"',
@@ -124,7 +124,7 @@ it("colours on a terminal that has colours", () => {
   expect(line).toContain("\u001b[2mslot=\u001b[22ms");
 });
 
-it("passes on what is no JSON", () => {
+it("passes on lines that are not JSON", () => {
   const format = createPrettyFormat({ hasColors: false, columns: () => undefined });
   expect(format("plain")).toBe("plain\n");
 });

@@ -30,7 +30,7 @@ function tracingTo(url: string, headers: Readonly<Record<string, string>> = {}) 
   return { tracing, lines, count };
 }
 
-it("sends what waits when it is closed, with its ids, times, attributes and headers", async () => {
+it("sends waiting spans when closed, with their ids, times, attributes and headers", async () => {
   await using collector = await startCollector();
   const { tracing, count } = tracingTo(`${collector.target.url}/v1/traces`, { authorization: "k" });
   tracing.add([SPAN]);
@@ -72,7 +72,7 @@ it("counts what is refused, and logs the beginning and the end of an outage", as
   ]);
 });
 
-it("drops spans beyond those that may wait", async () => {
+it("drops spans beyond the limit of its queue", async () => {
   await using collector = await startCollector();
   const { tracing, count } = tracingTo(`${collector.target.url}/v1/traces`);
   for (let n = 0; n < 10; n += 1) tracing.add(Array.from({ length: 1000 }, () => SPAN));

@@ -165,7 +165,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(await pending()).toEqual([]);
   });
 
-  it("asks for the time once, and writes nothing but its lease while nothing is due", async () => {
+  it("asks for the time once a beat, and opens no transaction while nothing is due", async () => {
     const asked = { now: 0, transactions: 0 };
     const counted: Store = {
       ...store,
@@ -374,7 +374,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(unpublished.map(({ target_id }) => target_id)).toEqual([broken.id]);
   });
 
-  it("publishes a run behind very many that wait for their tokens", async () => {
+  it("publishes a run behind 1,000 that wait for their tokens", async () => {
     const beat = newBeat("one");
     const [setting, token, waiting] = [aCall(), aCall(), aCall()];
     const { request } = waiting.document as Call;
@@ -493,7 +493,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       expect((await counted.missed.get()).values).toEqual([]);
     });
 
-    it("says so when the bus could not be reached", async () => {
+    it("reports that the bus could not be reached", async () => {
       const closed = createInProcessBus({ clock, log });
       await closed.close();
       const beat = newBeat("one", { bus: closed });

@@ -61,7 +61,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
   const pendingOf = ({ target_id }: Schedule) =>
     store.pendingRuns.listOfTarget(target_id, { after: "", limit: 2000 });
 
-  it("makes the same runs as the model, of every frequency and delay", async () => {
+  it("yield the same runs as the model for every frequency and delay", async () => {
     const delays = [0, 59, 60, 3599, 86_400];
     const schedules = FREQUENCIES.flatMap((frequency) =>
       delays.map((run_delay) =>
@@ -90,7 +90,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     expect(await store.slots.list()).toEqual([]);
   });
 
-  it("reads few of the many slots that an outage left", async () => {
+  it("are read at most 100 at a time after an outage", async () => {
     const slots = Array.from({ length: 500 }, (_, n) => T0 + n * MINUTE_MS);
     const opened = T0 + 500 * MINUTE_MS;
     await store.slots.add(slots.map((slot) => ({ slot, late: true, opened })));
@@ -110,7 +110,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     expect(await store.slots.list()).toEqual([]);
   });
 
-  it("takes a run either for late or for one to order, by the time of the opening", async () => {
+  it("split into late runs and runs to order by the time of the opening", async () => {
     const [soon, late] = [aSchedule({ frequency: 2 }), aSchedule()];
     for (const schedule of [soon, late]) await store.schedules.set(schedule);
     const opening = { slot: T0 + 2 * MINUTE_MS, opened: T0 + 2 * MINUTE_MS + 31 * SECOND };
@@ -125,7 +125,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     expect(await idsOf(false)).toEqual([soon.deployment_id]);
   });
 
-  it("publishes the present slot before it records an outage, and continues after a kill", async () => {
+  it("publish the present one before recording an outage, and continue after a kill", async () => {
     const calls = [aCall(), aCall(), aCall()];
     for (const call of calls) await store.documents.insert(call);
     const schedules = calls.map(({ id }) => aSchedule({ target_id: id }));

@@ -115,7 +115,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     ]);
   };
 
-  it("is ordered with its calls, and expires only after its longest time", async () => {
+  it("is ordered with its calls, and expires only after its longest duration", async () => {
     await at(50);
     await expect.poll(dueMinutes).toEqual([1]);
     expect(ticks[0]).toMatchObject({
@@ -128,7 +128,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     expect(run?.expires_at).toBe((run?.latest_start ?? 0) + (2 * 123 + 10 + 60) * SECOND);
   });
 
-  it("is missed as a whole when no outcome comes within its longest time", async () => {
+  it("is missed as a whole when no outcome comes within its longest duration", async () => {
     await at(50);
     await expect.poll(dueMinutes).toEqual([1]);
     const { expires_at = 0 } = (await store.pendingRuns.get(ticks[0]?.result_id ?? "")) ?? {};

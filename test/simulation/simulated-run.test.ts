@@ -151,7 +151,7 @@ describe("a simulation", () => {
     expect(scores.filter((score) => score >= 800)).toHaveLength(7);
   });
 
-  it("has a call that a release makes slower, in its processing alone, at one location most", () => {
+  it("has a call whose processing a release slows down, at one location most", () => {
     const release = MONDAY + 5 * WEEK + DAY + 14 * HOUR;
     const released = plan({ slowRelease: weekOf(release) });
     const results = resultsOf("sales report", MONDAY, MONDAY + 8 * WEEK, released);
@@ -184,7 +184,7 @@ describe("a simulation", () => {
     );
   });
 
-  it("has days and weekends", () => {
+  it("is slower in the afternoon than at night or on weekends", () => {
     const often = plan({ calls: 2, locations: 1, frequency: 5 });
     const hours = (day: number, hour: number) =>
       WEEKS.flatMap((week) => {
@@ -196,7 +196,7 @@ describe("a simulation", () => {
     expect(medianOf(hours(6, 15))).toBeLessThan(0.95 * afternoon);
   });
 
-  it("has services that slow down until they are released again", () => {
+  it("has services that slow down between releases", () => {
     const weekly = WEEKS.map((week) =>
       medianOf(
         resultsOf("recommendations", week, week + WEEK).filter(

@@ -54,7 +54,7 @@ describe.each(storeKinds)("the agents in %s", (kind) => {
       .filter(({ location_id }) => location_id === location)
       .map(({ agent_id }) => agent_id);
 
-  it("are listed by the latest heartbeat of each", async () => {
+  it("are listed with their latest heartbeat", async () => {
     await store.agents.record(heartbeat, { now: T0 + 5 });
     expect(await store.agents.list()).toEqual([listed]);
     const older = {
@@ -81,7 +81,7 @@ describe.each(storeKinds)("the agents in %s", (kind) => {
     ]);
   });
 
-  it("have been in their condition since it changed", async () => {
+  it("show when their condition changed", async () => {
     const said = async (state: string, seconds: number, refused = false) => {
       const now = T0 + 1000 * seconds;
       await store.agents.record({ ...heartbeat, state, sent: now }, { now, refused });
@@ -96,7 +96,7 @@ describe.each(storeKinds)("the agents in %s", (kind) => {
     expect(await said("of a newer version", 50)).toEqual(["online", 50]);
   });
 
-  it("keep what they said last when an earlier heartbeat comes later, or again", async () => {
+  it("do not change when a heartbeat arrives late or twice", async () => {
     const last = { ...heartbeat, state: "stopped", sent: T0 + 60_000 };
     await store.agents.record(last, { now: T0 + 60_000 });
     for (const sent of [T0, T0 + 59_999]) {
@@ -123,7 +123,7 @@ describe.each(storeKinds)("the agents in %s", (kind) => {
     expect([await ids("oslo"), await ids("paris")]).toEqual([["a1"], ["a1"]]);
   });
 
-  it("drain when ordered to, wherever they are, until ordered to resume", async () => {
+  it("stay ordered to drain until ordered to resume", async () => {
     await store.agents.record(heartbeat, { now: T0 });
     expect(await store.agents.find(heartbeat)).toEqual({ drain_ordered: false });
     expect(await store.agents.orderDrain("a1", true)).toEqual(["paris"]);

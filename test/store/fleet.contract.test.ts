@@ -47,7 +47,7 @@ describe.each(storeKinds)("the fleet on %s", (kind) => {
     expect(pages).toBe(3);
   });
 
-  it("has the runs that expire first, by location", async () => {
+  it("counts the runs that expire first, by location", async () => {
     const run = (location_id: string, due_time: number) =>
       aRun({ location_id, due_time, expires_at: due_time + 1 });
     await store.pendingRuns.insert([run("paris", T0 + 1), run("paris", T0), run("tokyo", T0 + 2)]);
@@ -60,7 +60,7 @@ describe.each(storeKinds)("the fleet on %s", (kind) => {
     expect(all.toSorted((a, b) => b.runs - a.runs)).toEqual([paris, tokyo]);
   });
 
-  it("knows when the first token expires that a call uses and nobody renews", async () => {
+  it("returns the first expiry of a token that is used but not renewed", async () => {
     const aToken = async (expire_time: string) => {
       const token: NewDocument = {
         ...aCall(),

@@ -38,7 +38,7 @@ describe.each(storeKinds)("lists of insights in %s", (kind) => {
   const shown = async (reader: Actor) =>
     (await store.insights.list(reader, ALL)).map(({ call_id }) => call_id);
 
-  it("show what is one's own, shared with one's organization, or with everybody", async () => {
+  it("show own reports, and those shared with the organization or everybody", async () => {
     const own = await call(ANN, { org: true, stats: true });
     const unshared = await call(BOB);
     const inOrg = await call(BOB, { org: true });
@@ -64,7 +64,7 @@ describe.each(storeKinds)("lists of insights in %s", (kind) => {
     for (const { id } of calls) await store.documents.remove("call", id);
   });
 
-  it("rank a report among its owner's of the same period, as one place for equal scores", async () => {
+  it("rank an owner's reports within a period, with equal scores sharing a place", async () => {
     const of = { owner: "rob", org: null };
     const given = [
       { passed: 100 },
@@ -102,7 +102,7 @@ describe.each(storeKinds)("lists of insights in %s", (kind) => {
     expect(own).toHaveLength(6);
   });
 
-  it("are read by indexes, whoever else has reports", async () => {
+  it("are read by index, among many reports of others", async () => {
     const raw =
       "url" in database.location
         ? openPostgres({ url: database.location.url })

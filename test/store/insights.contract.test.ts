@@ -24,8 +24,8 @@ const record = async (
   await store.results.record(runs.map((run, n) => aReport(run, outcomes[n])));
 };
 
-describe.each(storeKinds)("insights in %s", (kind) => {
-  it("marks the closed periods once, and those that results change later", async () => {
+describe.each(storeKinds)("the insight store in %s", (kind) => {
+  it("marks the closed periods that results change, once", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open(createManualClock(NOW));
     await record(store, [{ start: WEEK - 60 * DAY }, { start: WEEK }]);
@@ -63,7 +63,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(await store.insights.listStale(periodEnd("WEEK", NOW), undefined, 10)).toEqual(marked);
   });
 
-  it("needs what is in open periods, and in those whose reports are to be computed", async () => {
+  it("needs results since the oldest period that is open or awaits its report", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open(createManualClock(NOW));
     expect(await store.insights.neededSince()).toBeLessThanOrEqual(0);
@@ -85,7 +85,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(await store.insights.listStale(NOW, undefined, 10)).toHaveLength(2);
   });
 
-  it("does not take a mark for one that was taken away and made again", async () => {
+  it("does not settle a mark that was settled and made again", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open();
     await record(store, [{ start: WEEK }]);

@@ -58,7 +58,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.pendingRuns.get(run.result_id)).toEqual(run);
   });
 
-  it("takes back unpublished runs that are not due, of a target or of one deployment", async () => {
+  it("withdraws the unpublished runs of a target or deployment that are not due", async () => {
     const [target_id, now] = [aCallId(), T0];
     const [one, other] = ["one", "other"].map((deployment_id) =>
       [now, now + 1, now + 2].map((due_time) => aRun({ target_id, deployment_id, due_time })),
@@ -222,7 +222,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect((await hour(run!.target_id)).size).toBe(0);
   });
 
-  it("keeps what a run without a report was to call, with credentials masked", async () => {
+  it("records the request of a run without a report, with credentials masked", async () => {
     const call = aCall({ url: "https://target.test/{{path}}?api_key=hush&q=%%Q%%" });
     const workflow = aWorkflow([call.id]);
     await store.documents.insert(call);
@@ -303,7 +303,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect((await store.results.get(run!.result_id))?.meta.result).toBe("COMPLETE");
   });
 
-  it("keeps a result when the run is reported missed in the same batch, by the agent that took it over", async () => {
+  it("keeps a result when the same batch reports the run missed", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     const missed = aReport(run!, { result: "MISSED" });
     expect(await store.results.record([aReport(run!), missed])).toMatchObject({
@@ -493,7 +493,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await list({ order: "desc" })).toEqual(ids.toReversed().slice(0, 60));
   });
 
-  it("finds periods and single results in both directions, from an instant on", async () => {
+  it("finds periods and single results from an instant, in both directions", async () => {
     const call = aCallId();
     const runs = await ordered(
       ...[0, 1, 3, 5].map((hours) => aRun({ target_id: call, due_time: T0 + hours * HOUR })),
@@ -549,7 +549,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     ).toEqual([5, 3]);
   });
 
-  it("looks for single results of one code, or location, in the hours that count it", async () => {
+  it("searches for a code or a location only in hours that count it", async () => {
     const raw = connectTo(database);
     const call = aCallId();
     const [common, rare, again] = await ordered(

@@ -157,7 +157,7 @@ function oldStatRow(kind: string, period: number, call_id: string, latencies: re
   };
 }
 
-describe.each(storeKinds)("an earlier schema on %s", (kind) => {
+describe.each(storeKinds)("migrating an earlier schema on %s", (kind) => {
   it("makes each of its tokens that a call uses due for renewal", async () => {
     await using database = await createTestDatabase(kind, { empty: true });
     const [used, alsoUsed, unused] = [aCall().id, aCall().id, aCall().id];
@@ -286,7 +286,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     expect(await stats.rawOfPeriod(query, periodStart("HOUR", start))).toHaveLength(1);
   });
 
-  it("says of each schedule, run and audit entry whose it is", async () => {
+  it("assigns each schedule, run and audit entry to its owner", async () => {
     await using database = await createTestDatabase(kind, { empty: true });
     const shared = { shared_org: 1, shared_community: 0, document: "{}" };
     const documents = [
@@ -359,7 +359,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     ]);
   });
 
-  it("takes each token as made for where its setting leads", async () => {
+  it("binds each token to the token endpoint of its setting", async () => {
     await using database = await createTestDatabase(kind, { empty: true });
     const url = "https://a.test/token";
     const row = (
@@ -400,7 +400,7 @@ describe.each(storeKinds)("an earlier schema on %s", (kind) => {
     ]);
   });
 
-  it("takes what was last seen of its agents as the first that is known", async () => {
+  it("takes an agent's last heartbeat as its creation", async () => {
     await using database = await createTestDatabase(kind, { empty: true });
     const agent = {
       agent_id: "probe-1",

@@ -18,7 +18,7 @@ const TODAY = Math.floor(Date.now() / DAY) * DAY;
 const DAYS = { details: 10, raw: 10, hours: 400, audit: 400 };
 
 // SQLite has a single table, with rows in the order of their ids.
-describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreSQL", () => {
+describe.runIf(storeKinds.includes("postgres"))("the daily tables of results on PostgreSQL", () => {
   let database: TestDatabase;
   let store: Store;
   let connection: Database;
@@ -63,7 +63,7 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     }
   };
 
-  it("are made ahead, for four days and all other ids", async () => {
+  it("are created four days ahead, beside two for all other ids", async () => {
     await store.retention.makeAhead(TODAY + DAY);
     await store.retention.makeAhead(TODAY + DAY);
     const days = [1, 2, 3, 4].map((n) => TODAY + n * DAY);
@@ -88,14 +88,14 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     expect(duplicate).toBe(4);
   });
 
-  it("are made where a clock that was ahead has left a gap", async () => {
+  it("are created in the gap left by a clock that was ahead", async () => {
     for (const now of [TODAY + 300 * DAY, TODAY + DAY, TODAY + 299 * DAY])
       await store.retention.makeAhead(now);
     const days = [1, 2, 3, 4, 299, 300, 301, 302, 303].map((n) => dayName(TODAY + n * DAY));
     expect(await tables()).toEqual([...days, "results_before", "results_default"]);
   });
 
-  it("leave a day to the table of other ids that has results of it already", async () => {
+  it("are not created for a day with results in the default table", async () => {
     const early = runAt({ due_time: TODAY + 2 * DAY });
     await record(early);
     await store.retention.makeAhead(TODAY + DAY);
@@ -104,7 +104,7 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     expect(await tableOf(early.result_id)).toBe("results_default");
   });
 
-  it("are dropped whole, but for a day of which a result is kept", async () => {
+  it("are dropped whole, unless a result of the day is kept", async () => {
     await store.retention.makeAhead(TODAY + DAY);
     const [first, second, third] = [1, 2, 3].map((n) => TODAY + n * DAY) as [
       number,
@@ -125,7 +125,7 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     expect(await store.results.get(late.result_id)).toBeDefined();
   });
 
-  it("stay where a transaction reads them, until it has ended", async () => {
+  it("are not dropped while a transaction reads them", async () => {
     await record(runAt({ due_time: TODAY - 30 * DAY }));
     await raw.transaction().execute(async (reading) => {
       await sql`select count(*) from results`.execute(reading);
@@ -134,7 +134,7 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     expect(await drop(TODAY + 14 * DAY)).toEqual([1]);
   });
 
-  it("are the only tables that a query of some ids opens", async () => {
+  it("are not opened by a query for ids of another day", async () => {
     await store.retention.makeAhead(TODAY + DAY);
     const id = runAt({ due_time: TODAY + 2 * DAY }).result_id;
     const planOf = async (where: ReturnType<typeof sql>): Promise<string> => {
@@ -147,7 +147,7 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     expect(named(await planOf(sql`id = any(${[id, id]})`))).toEqual(one);
   });
 
-  it("hold all that a score asks for in an index", async () => {
+  it("answer a score from an index alone", async () => {
     const runs = Array.from({ length: 300 }, (_, n) =>
       runAt({ due_time: TODAY - DAY + n * 60_000, target_id: `call ${n % 3}` }),
     );
@@ -161,7 +161,7 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     expect(JSON.stringify(rows)).toMatch(/Index Only Scan using results_list_before/);
   });
 
-  it("are planned once for a list, however many locations and outcomes it has", async () => {
+  it("are planned once for a list, however many locations it has", async () => {
     const groups = [1, 2, 3].map((location) => ({ call: 1, location, result: 1 }));
     const query = groupedQuery(connection, groups, { after: "", limit: 10 }).compile();
     const { rows } = await raw.executeQuery(
@@ -170,7 +170,7 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
     expect(JSON.stringify(rows).match(/on results_default\b/g)).toHaveLength(1);
   });
 
-  it("hide nothing of a list that is read page by page", async () => {
+  it("omit nothing from a list that is read page by page", async () => {
     await store.retention.makeAhead(TODAY + DAY);
     const target_id = newId(TODAY);
     const days = [-70, -40, -39, -12, -11, -10, -9, -2, -1, 0, 1, 2, 3];
@@ -197,7 +197,7 @@ describe.runIf(storeKinds.includes("postgres"))("the days of results on PostgreS
       }
   });
 
-  it("hide no result that started long after its trigger", async () => {
+  it("omit no result that started far from its trigger", async () => {
     await store.retention.makeAhead(TODAY + DAY);
     const target_id = newId(TODAY);
     const usual = runAt({ target_id, due_time: TODAY + DAY });

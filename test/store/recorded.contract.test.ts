@@ -32,7 +32,7 @@ const idsIn = (batches: readonly RecordedBatch[]): string[] =>
   batches.flatMap(({ outcomes }) => outcomes.map(({ result_id }) => result_id));
 
 describe.each(storeKinds)("what was recorded on %s", (kind) => {
-  it("is one row for each transaction, with what each outcome was", async () => {
+  it("is one row for each transaction, with its outcomes", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open();
     const due_time = systemClock.now();
@@ -74,7 +74,7 @@ describe.each(storeKinds)("what was recorded on %s", (kind) => {
     expect(await store.recorded.find(batch?.place.seq ?? 0)).toEqual(batch);
   });
 
-  it("has what is missed, and what a late result says then; nothing that counts twice", async () => {
+  it("includes a MISSED run and its late result, but no duplicate", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open();
     const run = aRun({ due_time: systemClock.now() });
@@ -90,14 +90,14 @@ describe.each(storeKinds)("what was recorded on %s", (kind) => {
     ]);
   });
 
-  it("has no history that is imported", async () => {
+  it("excludes imported history", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open();
     await record(store, "a", { start: systemClock.now() - 25 * HOUR });
     expect(await store.recorded.last()).toBeUndefined();
   });
 
-  it("keeps the newest when the old is removed, and says which places are gone", async () => {
+  it("keeps the newest row when pruned, and finds no removed one", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open();
     const ids = [await record(store, "a"), await record(store, "a"), await record(store, "a")];

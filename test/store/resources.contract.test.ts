@@ -176,7 +176,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     await raw.kysely.destroy();
   });
 
-  it("finds a document by each call that it names, while it names it", async () => {
+  it("finds a document by each call that it names now", async () => {
     const workflow = { ...aCall(), kind: "workflow", callIds: [] } as const;
     const [one, other] = [newId(T0), newId(T0)];
     const found = async (callId: string): Promise<unknown[]> => {
@@ -330,7 +330,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     });
   });
 
-  it("knows a key by its hash until it is revoked", async () => {
+  it("finds a key by its hash until it is revoked", async () => {
     const key = {
       key_id: newId(T0),
       owner: "ann",
@@ -354,7 +354,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.apiKeys.count()).toBe(1);
   });
 
-  it("removes a location with its agents, but not from what is past", async () => {
+  it("removes a location and its agents, but keeps its record", async () => {
     const location = { id: "gone", label: "Gone", region: "", created: T0 };
     await store.locations.insert(location);
     const agent = { agent_id: "of gone", location_id: "gone", version: "1", in_flight: 0 };

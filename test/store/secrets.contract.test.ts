@@ -72,7 +72,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     }
   };
 
-  it("are sealed in the database, and opened by every way to read", async () => {
+  it("are sealed in the database, and opened by every read", async () => {
     const token = aToken({
       access_token: "s3cret-a",
       refresh_token: null,
@@ -104,7 +104,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     expect((await documents.get("token", token.id))?.document).toEqual(changed.document);
   });
 
-  it("leaves documents without secrets as they are", async () => {
+  it("leave documents without any as they are", async () => {
     const call = aCall();
     await store.documents.insert(call);
     expect(JSON.parse(await storedText(database, call.id))).toEqual(call.document);
@@ -316,7 +316,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     });
   });
 
-  describe("of kept answers", () => {
+  describe("in kept answers", () => {
     const answer = { fingerprint: "f", answer: { api_key: "s3cret" } };
 
     it("are sealed, and bound to their request", async () => {

@@ -43,7 +43,7 @@ describe.each(storeKinds)("sessions on %s", (kind) => {
     expect(await store.sessions.find("a", EVER)).toBeUndefined();
   });
 
-  it("open by a code once, however many race for it", async () => {
+  it("are opened once by a code, however many race for it", async () => {
     await using database = await createTestDatabase(kind);
     const [store, other] = [await database.open(), await database.open()];
     const { key_id } = await insertKey(store, NOW, ANN);

@@ -62,7 +62,7 @@ describe.each(storeKinds)("statistics on %s", (kind) => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it("are those of the results, whatever the order, batches, duplicates, late results and crashes", async () => {
+  it("match the results, whatever the order, batches, duplicates, late results and crashes", async () => {
     await fc.assert(
       fc.asyncProperty(anyHistory, async (history) => {
         const call = newId(STARTS[0]!);

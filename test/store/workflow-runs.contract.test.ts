@@ -122,7 +122,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     for (const call of run.call_ids ?? []) expect(await countOf(call)).toEqual([["COMPLETE", 1]]);
   });
 
-  it("keep their context with the details of results, and as long", async () => {
+  it("keep their context as long as the details of results", async () => {
     const [run, without] = [await planned(), await planned()];
     const contextOf = (each: PendingRun) => store.workflowResults.context(each.result_id);
     const context = { USER: "ann \0 <b>", DEEP: { list: [1, null] } };
@@ -240,7 +240,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     expect(await countOf("victim")).toEqual([]);
   });
 
-  it("of a call reject the report of another call, or of a workflow", async () => {
+  it("leave a call's run to a report of that call", async () => {
     const run = aRun({ target_id: newId(T0) });
     await store.pendingRuns.insert([run]);
     const other = aReport({ ...run, target_id: "victim" });
@@ -252,7 +252,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     expect(await store.pendingRuns.get(run.result_id)).toBeDefined();
   });
 
-  it("count to the same statistics as a computation from the raw results", async () => {
+  it("fold to the same statistics as a computation from the raw results", async () => {
     const runs: PendingRun[] = [];
     for (let n = 0; n < 12; n += 1) runs.push(await planned({ due_time: T0 + n * 5 * MINUTE }, 1));
     const call = newId(T0);
@@ -322,7 +322,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     expect([...page, ...rest].map(({ id }) => id)).toEqual(ids);
   });
 
-  it("give the last that an agent started, whichever was triggered last", async () => {
+  it("are latest by their start, not by their trigger", async () => {
     const deployment_id = newId(T0);
     const [early, late] = [newId(T0), newId(T0 + MINUTE)];
     const last = await planned({ deployment_id, result_id: early, due_time: T0 + 3 * MINUTE });

@@ -64,7 +64,7 @@ it("places phases one after another, in the redirect or the call that they belon
   ]);
 });
 
-it("shows a server and no more of a URL", () => {
+it("shows only the server of a URL", () => {
   const spans = reportSpans(redirected(), RECORDED);
   expect(JSON.stringify(spans)).not.toContain("hush");
   expect(spans.find(({ name }) => name === "redirect")?.attributes).toMatchObject({

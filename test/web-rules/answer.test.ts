@@ -32,7 +32,7 @@ const CHANGE: Change = {
 };
 
 describe("the slowest phase", () => {
-  it("is the largest average by calls, of all that were reached", () => {
+  it("has the largest average, weighted by calls", () => {
     const phases = { ...NONE, dns: 2, tcp: 10, processing: 30 };
     const few = { time: 0, count: 1, latency: 1040, phases: { ...phases, tcp: 1000 } };
     expect(slowestPhase([few, { time: HOUR, count: 99, latency: 45, phases }])).toEqual({
@@ -104,7 +104,7 @@ describe("the change of a phase", () => {
     expect(findChange(rare, "processing")?.since).toBe(50 * DAY);
   });
 
-  it("begins in the hour from which times are like those since", () => {
+  it("begins in the hour in which the new times start", () => {
     const change = { ...CHANGE, since: DAY };
     const hours = series([...repeat(31, noisy(100)), ...repeat(17, noisy(300))], HOUR);
     expect(onsetOf(change, hours)).toBe(31 * HOUR);
@@ -135,7 +135,7 @@ describe("where a phase has changed", () => {
     expect(whereChanged(CHANGE, places, (location) => location)).toBe(said);
   });
 
-  it("is said of a change for the better by what became fastest, without what is not known", () => {
+  it("names the fastest location after an improvement, without those that lack data", () => {
     const faster = { ...CHANGE, before: 400, after: 100 };
     const days = (after: number) => series([...repeat(31, () => 400), ...repeat(17, () => after)]);
     const places = [

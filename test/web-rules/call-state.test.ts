@@ -68,7 +68,7 @@ describe("the state of a call", () => {
     [["missed@Oslo", "fail@Rome"], "at 1 of 2 locations"],
     [["missed@Oslo", "missed@Rome"], "at both locations"],
     [["warn@Oslo", "warn@Rome", "warn@Lima"], "at all 3 locations"],
-  ])("of %j is so %s", (each, text) => {
+  ])("of %j says where: %s", (each, text) => {
     expect(whereText(nowOf(each))).toBe(text);
   });
 
@@ -117,11 +117,11 @@ describe("the list of calls", () => {
   ];
   const names = (search: string) => select(calls, selectionOf(search)).map(({ name }) => name);
 
-  it("has those that fail first, of them those that fail everywhere", () => {
+  it("begins with failing calls, those that fail everywhere first", () => {
     expect(names("")).toEqual(["fails", "fails at one", "missed at one", "passes", "idle"]);
   });
 
-  it("finds by the state that it shows", () => {
+  it("filters by the state that it shows", () => {
     expect(names("?state=fail")).toEqual(["fails", "fails at one"]);
     expect(names("?state=missed")).toEqual(["missed at one"]);
     expect(names("?state=pass")).toEqual(["passes"]);

@@ -22,7 +22,7 @@ describe("the view of a call", () => {
     expect(range).toEqual([Date.UTC(2026, 10, 21, 15), Date.UTC(2026, 10, 22, 15)]);
   });
 
-  it("is the last hour where the first measurement is younger than two", () => {
+  it("is the last hour while the first measurement is less than two hours old", () => {
     expect(usualSpan(NOW - 2 * HOUR + 1, NOW)).toBe("hour");
     expect(usualSpan(NOW - 2 * HOUR, NOW)).toBe("day");
     expect(usualSpan(undefined, NOW)).toBe("day");
@@ -43,7 +43,7 @@ describe("the view of a call", () => {
     expect(viewOf(wrong, NOW)).toEqual(viewOf({}, NOW));
   });
 
-  it("goes back to a range that was zoomed to", () => {
+  it("keeps a zoomed range in the address", () => {
     const query = zoomQuery([NOW - 7 * HOUR, NOW - 5 * HOUR], NOW);
     expect(query).toEqual({
       range: undefined,
@@ -102,7 +102,7 @@ describe("samples", () => {
     expect(sampleOfStat(entry(NOW, 1, 100), "avg").latency).toBe(5);
   });
 
-  it("keep the counts of every call beside the times of those that passed", () => {
+  it("combine the counts of all calls with the times of those that passed", () => {
     const every = [sampleOfStat(entry(0, 10, 0), "p50"), sampleOfStat(entry(DAY, 10, 50), "p50")];
     const passed = [{ ...sampleOfStat(entry(DAY, 5, 50), "p50"), latency: 3 }];
     expect(withTimesOf(every, passed)).toMatchObject([
@@ -130,7 +130,7 @@ describe("samples", () => {
 describe("bins", () => {
   const bucket = (from: number, count = 1) => ({ from, to: from + 1, count });
 
-  it("have every call once, in at most as many bars", () => {
+  it("hold every call once, in at most 40 bars", () => {
     for (const last of [20, 90, 400, 30_000]) {
       const buckets = [bucket(12, 5), bucket(13, 7), bucket(last, 2)];
       const bins = binsOf(buckets);

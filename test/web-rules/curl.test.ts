@@ -17,8 +17,8 @@ const JSON_TYPE = { key: "Content-Type", value: "application/json" };
 const POST = { ...GET, method: "POST", headers: [FORM] };
 const SHOP = "https://shop.example/";
 
-describe("a command of a browser", () => {
-  it("of Chrome, for bash, is the request that it made", () => {
+describe("a command copied from a browser", () => {
+  it("of Chrome, for bash, becomes the request that it made", () => {
     const text = String.raw`curl 'https://shop.example/api/orders?page=1' \
   -H 'accept: application/json' \
   -H 'accept-language: de-DE,de;q=0.9' \
@@ -172,7 +172,7 @@ const quotedByChrome = (text: string): string =>
     : `'${text}'`;
 
 describe("any command", () => {
-  it("that Chrome writes is the request that it made", () => {
+  it("that Chrome writes becomes the request that it made", () => {
     const text = fc.string({ unit: "binary" });
     const header = fc.record({
       key: fc.stringMatching(/^X-[a-z]{1,8}$/),

@@ -36,13 +36,13 @@ describe("a fault stands", () => {
     expect(standing([fault], CALL, changed({ request: null }))).toEqual([]);
   });
 
-  it("whatever is changed, where no field has it", () => {
+  it("whatever is changed, if it belongs to no field", () => {
     const faults = ["Sonde is not responding. Is it running and reachable from here?"];
     expect(standing(faults, CALL, changed({ meta: { name: "n" } }))).toEqual(faults);
   });
 });
 
-it("is at its field, and beside the fields otherwise", () => {
+it("shows a fault at its field, or beside the fields if it has none", () => {
   const faults = [NAME, "request.headers[0].key: 'a' is not allowed", "API Call not found"];
   expect(faultOf(faults, "meta.name")).toBe(NAME);
   expect(faultOf(faults, "request.headers")).toBe(faults[1]);

@@ -47,7 +47,7 @@ it.each([
   expect(bandOfEntry({ score, rank })).toBe(band);
 });
 
-it("knows the reports of the periods beside one by its id", () => {
+it("finds the neighbouring reports from a report's id", () => {
   expect(neighboursOf("call__2026-01-01__2026-02-01")).toEqual({
     call_id: "call",
     kind: "MONTH",

@@ -14,7 +14,7 @@ it("marks the best and the worst rows; rows without a number are neither", () =>
   expect(marksOf(rows, "p95")).toEqual(["best", "worst", undefined, "best", undefined]);
 });
 
-it("takes more for better where calls passed, and marks nothing where all are equal", () => {
+it("ranks more passed calls as better, and marks nothing if all are equal", () => {
   expect(marksOf([entry(1, 99), entry(1, 100)], "pass_percent")).toEqual(["worst", "best"]);
   expect(marksOf([entry(7), entry(7)], "p95")).toEqual([undefined, undefined]);
   expect(marksOf([entry(7), entry(null)], "p95")).toEqual([undefined, undefined]);
@@ -56,7 +56,7 @@ const STORED = {
   ],
 } as unknown as Report;
 
-it("leaves groups that stay out of a change: it keeps rows that its owner may not see", () => {
+it("omits unchanged groups from a change, which keeps rows that the owner may not see", () => {
   const draft = { ...draftOf(STORED), name: "Shops" };
   expect(changesOf(bodyOf(draftOf(STORED)), bodyOf(draft))).toEqual({ meta: { name: "Shops" } });
 });

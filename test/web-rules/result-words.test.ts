@@ -36,7 +36,7 @@ describe("the cURL command of a request", () => {
     ]);
   });
 
-  it("has no character that a terminal obeys, or that hides what a shell runs", () => {
+  it("escapes characters that control a terminal or hide what a shell runs", () => {
     const body = "it's \\ a\u0003\u001b[201~\nrm -rf /\u0015\t\u009b\u202e\u{e0041}";
     const request = { url: "http://a.test/", method: "POST", headers: [], body };
     const command = curlOf(request);
@@ -116,7 +116,7 @@ describe("a result in words", () => {
     expect(spansOf(NO_TIMING)).toEqual([]);
   });
 
-  it("has a bar for the part of a completed call that no phase has", () => {
+  it("has a bar for the time of a completed call outside its phases", () => {
     const phases = { dns: 1.58, tcp: 1.77, upload: 0.26, processing: 0.54, download: 0 };
     const spans = spansOf({ ...NO_TIMING, ...phases, total: 6.18 });
     expect(spans.at(-1)).toMatchObject({ phase: "between", name: "In no phase" });
@@ -134,7 +134,7 @@ describe("a result in words", () => {
   });
 });
 
-describe("what is said of a doubtful or a late time", () => {
+describe("the note on an uncertain or late time", () => {
   it.each([
     [815, 96.9, true],
     [1000, 96.9, false],
@@ -146,7 +146,7 @@ describe("what is said of a doubtful or a late time", () => {
     expect(doubtOf({ ...NO_TIMING, total, uncertainty }) !== undefined).toBe(is);
   });
 
-  it("tells the place of a scheduled run in its second from lateness", () => {
+  it("distinguishes a scheduled run's place in its second from lateness", () => {
     const scheduled = { trigger: "SCHEDULE", is_late: false } as const;
     expect(startText(845, scheduled)).toMatch(/^It began 845 ms after it was due: .*not late\.$/);
     expect(startText(1500, scheduled)).toBe("It began 1.50 s after it was due.");

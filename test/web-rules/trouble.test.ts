@@ -45,7 +45,7 @@ const said = (each: readonly string[], day: [made: number, passed: number], isWh
   return trouble && troubleText(trouble, { made: day[0], passed: day[1] }, words);
 };
 
-describe("what is said first of a call", () => {
+describe("the first statement about a call", () => {
   it.each<[string[], [number, number], string | undefined]>([
     [["pass", "fail"], [2, 1], undefined],
     [["queued", "pass"], [1, 1], undefined],

@@ -28,7 +28,7 @@ const offsets = (withPauses: boolean): (number | null)[] =>
   stepsOf(RUN, withPauses).map(({ offsetMs }) => offsetMs && Math.round(offsetMs * 1000) / 1000);
 
 describe("the time line of a run", () => {
-  it("has each call made where it began, to the microsecond, and the pauses between calls", () => {
+  it("places each executed call to the microsecond, with the pauses between calls", () => {
     expect(offsets(true)).toEqual([0, null, 2100.5, 2160.5]);
     const pauses = stepsOf(RUN, true).map(({ pauseMs }) => Math.round(pauseMs));
     // The 10 ms between the last two are the agent's own work.
@@ -60,7 +60,7 @@ describe("the calls of a draft", () => {
     expect(new Set(keys).size).toBe(4);
   });
 
-  it("are saved in their order, and nothing else counts as a change", () => {
+  it("are saved in their order, and only changes are sent", () => {
     const meta = {
       name: "W",
       description: null,

@@ -121,7 +121,7 @@ it("says since when a call is slower, and where, as its history is written", TIM
   await expectClean(watched);
 });
 
-it("zooms, and switches what the charts show, all of it in the address", TIMEOUT, async () => {
+it("zooms and switches the charts, and keeps the view in the address", TIMEOUT, async () => {
   const id = await callNamed("Simulated: shopping cart");
   await haveHistory(id);
   const watched = await pages.open(`/calls/${id}?range=week`, WIDE);

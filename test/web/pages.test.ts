@@ -123,7 +123,7 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     expect(await page.evaluate("document.activeElement.id")).toBe("main");
   });
 
-  it("say so when they cannot be loaded or shown, and lead on", async () => {
+  it("say so when they cannot be loaded or shown, and other pages still open", async () => {
     const { page } = await pages.open("/calls", { viewport: WIDE });
     const go = (name: string) => page.getByRole("link", { name, exact: true }).click();
     const title = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
@@ -162,7 +162,7 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     expect([...wrong, ...faults]).toEqual([]);
   });
 
-  it("load at most 150 KB before the first rows are there, compressed", async () => {
+  it("transfer at most 150 KB before the first rows are there", async () => {
     const { page } = await pages.open("/", { viewport: WIDE });
     await page.locator(A_CALL).first().waitFor();
     const sizes: { name: string; bytes: number }[] = await page.evaluate(`

@@ -184,7 +184,7 @@ it(
   },
 );
 
-it("a key that only reads sees what there is, without secrets", { timeout: 120_000 }, async () => {
+it("a read-only key sees everything but secrets", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
   const { client, api } = pages;
   const { id } = await client.send<{ id: string }>("POST", "/auth/", {

@@ -6,7 +6,7 @@ import { runSonde, startSonde } from "../support/process.ts";
 const KEY = "0123456789abcdefghijABCDEFGHIJ01";
 
 it(
-  "a key signs in, a page that was asked for opens, and signing out ends the session",
+  "a key signs in to the requested page, and signing out ends the session",
   { timeout: 120_000 },
   async () => {
     await using sonde = startSonde(["serve"], { env: { SONDE_BOOTSTRAP_KEY: KEY } });
@@ -40,7 +40,7 @@ it(
 );
 
 it(
-  "who signs in next sees nothing of the reader before, and no link signs in with a key",
+  "the next user sees nothing of the previous one, and no link signs in with a key",
   { timeout: 120_000 },
   async () => {
     await using sonde = startSonde(["serve"], { env: { SONDE_BOOTSTRAP_KEY: KEY } });

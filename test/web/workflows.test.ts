@@ -202,7 +202,7 @@ describe("workflows", { timeout: 180_000 }, () => {
     await page.getByLabel("API key").waitFor();
   });
 
-  it("show a run that a failing call has ended, and only reading to who only reads", async () => {
+  it("show a run that a failing call has ended, and no buttons to a viewer", async () => {
     const [broken, never] = [
       await makeCall(`Broken ${MARKUP}`, "/broken"),
       await makeCall("Never reached", "/"),

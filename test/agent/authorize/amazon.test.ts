@@ -40,12 +40,12 @@ describe.each(["service", "s3", "s3express"])("a signature for %s", (service) =>
     "/a[1]/b|c?d=%2B",
     "/a+b%2Bc/100%25",
     "/a//b/%2F/%zz/%ff/",
-  ])("is that of what goes out to %s", async (path) => {
+  ])("matches the request sent to %s", async (path) => {
     const both = await bothSignatures(request("GET", path), service);
     expect(both.sent).toBe(both.expected);
   });
 
-  it("is that of a query with more than 1000 parameters", async () => {
+  it("matches a request with more than 1000 parameters", async () => {
     const all = Array.from({ length: 1100 }, (_, at) => `key${at}=1`);
     const given = request("GET", `/?${all.join("&")}`);
     const both = await bothSignatures(given, service);
@@ -67,7 +67,7 @@ describe.each(["service", "s3", "s3express"])("a signature for %s", (service) =>
     .map((pairs) => pairs.map((named) => named.join("=")).join("&"));
   const path = fc.array(text, { maxLength: 3 }).map((all) => all.join("/"));
 
-  it("is that of what goes out to any URL", async () => {
+  it("matches the request sent to any URL", async () => {
     await fc.assert(
       fc.asyncProperty(path, query, async (odd, parameters) => {
         const given = request("GET", `/${odd}?${parameters}`);
@@ -85,7 +85,7 @@ it("a character that is invalid in a path is escaped before signing", async () =
 });
 
 it.each([600_000, -600_000])(
-  "a machine's clock that is wrong by %i ms does not spoil the signature",
+  "a signature is correct when the machine's clock is wrong by %i ms",
   async (wrongBy) => {
     const { machine, agent } = readClocks(MOMENT.now, wrongBy);
     const signedAt = async (now: number) =>
@@ -138,7 +138,7 @@ it.each([
   ["s3", null],
   ["aoss", "x"],
   ["aoss", null],
-])("the service %s has the hash of the body %j", async (service, body) => {
+])("a request to the service %s carries the hash of the body %j", async (service, body) => {
   const given = newRequest("https://storage.example/", {
     headers: [pair("Host", "storage.example")],
     body: body === null ? null : Buffer.from(body),

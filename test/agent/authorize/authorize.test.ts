@@ -32,7 +32,7 @@ describe("credentials", () => {
     ["SECOND_FACTOR", {}, false, /does not know the auth_type SECOND_FACTOR/],
     ["toString", {}, false, /does not know the auth_type toString/],
   ])(
-    "of a %s setting (%j, used in the call: %s) to another host",
+    "are checked before a call to another host: %s, %j, used in the call: %s",
     async (auth_type, rest, isUsed, expected) => {
       const setting = newAuthorization(auth_type, rest);
       const request = newRequest("http://b.example/");
@@ -147,7 +147,7 @@ describe("Basic credentials", () => {
     expect(sent(authorized)).toBe(expected);
   });
 
-  it("takes the place of the call's own header", async () => {
+  it("replace the call's own header", async () => {
     const request = newRequest("http://a.example/", {
       headers: [{ key: "authorization", value: "of the call" }],
     });

@@ -8,8 +8,8 @@ const FORM = {
   value: "application/x-www-form-urlencoded",
 };
 
-describe("the examples of RFC 5849", () => {
-  it("of section 3.4.1: odd characters, repeated and empty parameters", () => {
+describe("OAuth 1 signing by RFC 5849", () => {
+  it("builds the base of section 3.4.1: odd characters, repeated and empty parameters", () => {
     const request = newRequest("http://EXAMPLE.COM:80/request?b5=%3D%253D&a3=a&c%40=&a2=r%20b", {
       method: "post",
       headers: [FORM],
@@ -41,12 +41,12 @@ describe("the examples of RFC 5849", () => {
   };
   const PHOTO = "MdpQcU8iPSUjWoN/UDMsK2sui9I=";
 
-  it("of section 1.2: a photo", () => {
+  it("signs the photo request of section 1.2", () => {
     expect(signPhoto("137131202")).toBe(PHOTO);
   });
 
   it.each([600_000, -600_000])(
-    "of section 1.2, on a machine whose clock is wrong by %i ms",
+    "signs the photo request when the machine's clock is wrong by %i ms",
     async (wrongBy) => {
       const { machine, agent } = readClocks(137_131_202_000, wrongBy);
       const setting = newAuthorization("OAUTH1");

@@ -43,7 +43,7 @@ describe("a signed request", () => {
     );
   });
 
-  it("may have a detached signature by a private key in another header", async () => {
+  it("can carry a detached private-key signature in another header", async () => {
     const { privateKey, publicKey } = generateKeyPairSync("ec", {
       namedCurve: "P-256",
     });
@@ -79,7 +79,7 @@ describe("a signed request", () => {
   });
 
   it.each(["Host", "expect", "Upgrade", "Cookie", "Sonde-Run", "Content-MD5"])(
-    "is not put into the header %s",
+    "cannot carry its signature in the header %s",
     async (header_name) => {
       const setting = newAuthorization("OAUTH2_JWS", {
         settings: { header_name },
@@ -94,7 +94,7 @@ describe("a signed request", () => {
     [{ keys: {} }, "the authentication setting has no client_secret"],
     [{ settings: { algorithm: "RS256" } }, "the key cannot sign with the algorithm 'RS256'"],
     [{ keys: { client_secret: "-----BEGIN nonsense" } }, "the private key cannot be read"],
-  ])("of %j is not made", async (rest, reason) => {
+  ])("with %j is rejected", async (rest, reason) => {
     const setting = newAuthorization("OAUTH2_JWS", rest);
     expect(await authorizeJws(request, setting, MOMENT)).toEqual({ reason });
   });

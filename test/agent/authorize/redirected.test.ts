@@ -41,28 +41,25 @@ it.each([
   ["OAUTH1", onTarget("OAUTH1"), "authorization"],
   ["AMAZON", onTarget("AMAZON", { region: "us-east-1", service: "service" }), "authorization"],
   ["OAUTH2_JWS", onTarget("OAUTH2_JWS", { algorithm: "HS256" }), "x-jws-signature"],
-])(
-  "an %s signature is made for the request that a redirect asks for",
-  async (_, setting, header) => {
-    await using target = await redirectingTo("/second?b=%7E&b=");
-    const { received } = await callSigned(target, setting);
-    const sent = String(received?.headers[header]);
-    const again = await authorize(
-      newRequest(`${target.url}/second?b=%7E&b=`, {
-        headers: [{ key: "Host", value: new URL(target.url).host }],
-      }),
-      setting,
-      {
-        now: instantOf(received?.headers["x-amz-date"], sent),
-        nonce: /oauth_nonce="(\w+)"/.exec(sent)?.[1] ?? "",
-      },
-      false,
-    );
-    if ("reason" in again) throw new Error(again.reason);
-    expect(received?.url).toBe("/second?b=%7E&b=");
-    expect(sent).toBe(again.request.headers.find(({ key }) => key.toLowerCase() === header)?.value);
-  },
-);
+])("an %s signature covers the redirected request", async (_, setting, header) => {
+  await using target = await redirectingTo("/second?b=%7E&b=");
+  const { received } = await callSigned(target, setting);
+  const sent = String(received?.headers[header]);
+  const again = await authorize(
+    newRequest(`${target.url}/second?b=%7E&b=`, {
+      headers: [{ key: "Host", value: new URL(target.url).host }],
+    }),
+    setting,
+    {
+      now: instantOf(received?.headers["x-amz-date"], sent),
+      nonce: /oauth_nonce="(\w+)"/.exec(sent)?.[1] ?? "",
+    },
+    false,
+  );
+  if ("reason" in again) throw new Error(again.reason);
+  expect(received?.url).toBe("/second?b=%7E&b=");
+  expect(sent).toBe(again.request.headers.find(({ key }) => key.toLowerCase() === header)?.value);
+});
 
 /** The time in a signature: AMAZON's date, OAUTH1's timestamp. */
 function instantOf(date: unknown, header: string): number {

@@ -303,7 +303,7 @@ it("updates and deletes cookies when full, and a deletion makes room", () => {
   expect(after).toHaveLength(1000);
 });
 
-it("has room again once cookies expire, and their names are free", async () => {
+it("frees the room and the names of expired cookies", async () => {
   const clock = createManualClock(NOW);
   const cookies = createCookies(clock);
   const url = new URL(HOST);

@@ -18,7 +18,7 @@ const MIB = 1024 * 1024;
 const OK = "HTTP/1.1 200 OK\r\n";
 const BODY = "Content-Length: 2\r\n\r\nok";
 
-describe("a response that is not HTTP", () => {
+describe("an invalid response", () => {
   it.each([
     ["a bad chunk size", `${OK}Transfer-Encoding: chunked\r\n\r\nzz\r\nab\r\n0\r\n\r\n`],
     ["two different lengths", `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nabc`],
@@ -39,30 +39,27 @@ describe("a response that is not HTTP", () => {
     ],
     ["a switch of protocols that names none", "HTTP/1.1 101 Switching Protocols\r\n\r\n"],
     ["a status of four digits", `HTTP/1.1 1000 X\r\n\r\n${OK}${BODY}`],
-  ])("because of %s is malformed", async (_, answer) => {
+  ])("with %s is malformed", async (_, answer) => {
     await using target = await startRawTarget(answering(answer));
     const outcome = await call(target.url);
     expect(outcome.result).toBe("CONNECTION_ERROR");
     expect(codeOf(outcome)).toBe("malformed_response");
   });
 
-  it.each(["100 Continue", "102 Processing"])(
-    "because of %s without end is too large",
-    async (status) => {
-      await using target = await startRawTarget(
-        answering(`HTTP/1.1 ${status}\r\n\r\n`.repeat(100_000), {
-          close: false,
-        }),
-      );
-      const outcome = await call(target.url, {
-        behaviour: { timeoutMs: 5000 },
-      });
-      expect(codeOf(outcome)).toBe("too_large");
-    },
-  );
+  it.each(["100 Continue", "102 Processing"])("with endless %s is too large", async (status) => {
+    await using target = await startRawTarget(
+      answering(`HTTP/1.1 ${status}\r\n\r\n`.repeat(100_000), {
+        close: false,
+      }),
+    );
+    const outcome = await call(target.url, {
+      behaviour: { timeoutMs: 5000 },
+    });
+    expect(codeOf(outcome)).toBe("too_large");
+  });
 });
 
-describe("a response that is unusual", () => {
+describe("an unusual response", () => {
   it.each([
     ["199 before it", `HTTP/1.1 199 What\r\n\r\n${OK}${BODY}`, 200, 2],
     ["103 before it", `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${OK}${BODY}`, 200, 2],
@@ -83,7 +80,7 @@ describe("a response that is unusual", () => {
     expect(target.connections()).toBe(1);
   });
 
-  it("with an early unsolicited 100 has its first byte with the 100", async () => {
+  it("starts its download with an early unsolicited 100", async () => {
     await using target = await startRawTarget((socket) => {
       socket.write("HTTP/1.1 100 Continue\r\n\r\n");
       setTimeout(() => socket.end(`${OK}${BODY}`), 400);
@@ -94,7 +91,7 @@ describe("a response that is unusual", () => {
     expect(last.phases.download).toBeGreaterThan(200);
   });
 
-  it("in pieces of one byte has the whole reason phrase", async () => {
+  it("sent byte by byte keeps its whole reason phrase", async () => {
     await using target = await startRawTarget((socket) => {
       const bytes = [...Buffer.from(`HTTP/1.1 200 All of it\r\n${BODY}`)];
       const send = (): void => {
@@ -116,7 +113,7 @@ describe("a response that is unusual", () => {
     expect(outcome.last.responseSize).toBe(0);
   });
 
-  it("with an answer before the request was written is complete", async () => {
+  it("sent before the request ends is accepted", async () => {
     await using target = await startRawTarget((socket) => {
       socket.once("data", () => socket.write(`HTTP/1.1 413 Too Large\r\n${BODY}`));
       socket.resume();
@@ -147,14 +144,14 @@ describe("a header's value", () => {
   });
 });
 
-describe("a response that is too large", () => {
+describe("a large response", () => {
   it.each([
     ["one header of 1 MB", `X-A: ${"a".repeat(MIB)}\r\n`],
     ["10 MB of headers", `X-A: ${"a".repeat(1000)}\r\n`.repeat(10_000)],
     ["10,000 small headers", "a: b\r\n".repeat(10_000)],
     ["66 KB of headers", `X-A: ${"a".repeat(66_000)}\r\n`],
     ["1,001 headers", "a: b\r\n".repeat(1000)],
-  ])("because of %s is cut off", async (_, headers) => {
+  ])("with %s is cut off", async (_, headers) => {
     await using target = await startRawTarget(
       answering(`${OK}${headers}${BODY}`, { close: false }),
     );
@@ -164,7 +161,7 @@ describe("a response that is too large", () => {
     await expect.poll(() => target.open()).toBe(0);
   });
 
-  it("because of a reason phrase of 1 MiB is cut off", async () => {
+  it("with a reason phrase of 1 MiB is cut off", async () => {
     await using target = await startRawTarget(
       answering(`HTTP/1.1 200 ${"x".repeat(MIB)}\r\n${BODY}`, {
         close: false,
@@ -175,20 +172,20 @@ describe("a response that is too large", () => {
     await expect.poll(() => target.open()).toBe(0);
   });
 
-  it("in headers of 60 KB is accepted", async () => {
+  it("with 60 KB of headers is accepted", async () => {
     await using target = await startRawTarget(
       answering(`${OK}X-A: ${"a".repeat(60_000)}\r\n${BODY}`),
     );
     expect((await call(target.url)).result).toBe("COMPLETE");
   });
 
-  it("in 999 headers is accepted", async () => {
+  it("with 1,000 headers is accepted", async () => {
     await using target = await startRawTarget(answering(`${OK}${"a: b\r\n".repeat(999)}${BODY}`));
     const { last } = await call(target.url);
     expect(last.response?.headers).toHaveLength(1000);
   });
 
-  it("because it never ends leaves memory flat", async () => {
+  it("that never ends is cut off, and memory stays flat", async () => {
     await using target = await startRawTarget(endless(`${OK}\r\n`, Buffer.alloc(64 * 1024)));
     const before = process.memoryUsage().rss;
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => call(target.url)));
@@ -207,7 +204,7 @@ describe("bytes beside the body", () => {
     ["endless trailers", `${CHUNKED}0\r\n`, "A: b\r\n".repeat(10_000)],
     ["one endless trailer", `${CHUNKED}0\r\nA: `, "b".repeat(64 * 1024)],
     ["interim responses", "", `HTTP/1.1 103 Early\r\nA: ${"b".repeat(8000)}\r\n\r\n`.repeat(8)],
-  ])("count: %s", async (_, start, piece) => {
+  ])("count toward the size limit: %s", async (_, start, piece) => {
     let socket: Socket | undefined;
     await using target = await startRawTarget((accepted) => {
       socket = accepted;
@@ -217,7 +214,7 @@ describe("bytes beside the body", () => {
     expect(socket?.bytesWritten).toBeLessThan(40 * MIB);
   });
 
-  it("may be as many as the body may have", async () => {
+  it("of 5 MB are accepted", async () => {
     const extended = `1;${"e".repeat(1024)}\r\nb\r\n`.repeat(5000);
     await using target = await startRawTarget(answering(`${CHUNKED}${extended}0\r\n\r\n`));
     expect(statusOf(await call(target.url))).toBe(200);
@@ -285,7 +282,7 @@ describe("an encoded body", () => {
   });
 });
 
-describe("an encoded body that comes in pieces", () => {
+describe("a body in pieces", () => {
   const random = randomBytes(MIB);
   const CODERS = [
     ["gzip", gzipSync],
@@ -318,7 +315,7 @@ describe("an encoded body that comes in pieces", () => {
     expect(codeOf(outcome)).toBe("malformed_response");
   });
 
-  it("that expands without end leaves memory flat", async () => {
+  it("that expands to 256 MiB leaves memory flat", async () => {
     const bomb = gzipSync(Buffer.alloc(256 * MIB));
     await using target = await startRawTarget((socket) => {
       socket.write(`${OK}Content-Encoding: gzip\r\n\r\n`);
@@ -330,7 +327,7 @@ describe("an encoded body that comes in pieces", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150 * MIB);
   });
 
-  it("in chunks of one byte costs no more memory than its size", async () => {
+  it("in chunks of one byte leaves memory flat", async () => {
     await using target = await startRawTarget((socket) => {
       socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
       socket.write("1\r\nx\r\n".repeat(32_000));

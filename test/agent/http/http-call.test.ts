@@ -167,7 +167,7 @@ describe("the request on the wire", () => {
     ["POST", "grüße", ["content-length: 7"]],
     ["GET", "body", ["content-length: 4"]],
     ["BREW", null, []],
-  ])("of %s with the body %j is as built", async (method, body, framing) => {
+  ])("matches what was built: %s with the body %j", async (method, body, framing) => {
     let received = "";
     await using target = await startRawTarget((socket) => {
       socket.on("data", (chunk: Buffer) => {
@@ -244,7 +244,7 @@ describe("a connection", () => {
   });
 });
 
-describe("a target that fails", () => {
+describe("a target", () => {
   it.each([
     ["closes before it answers", (s) => s.end(), "reset"],
     ["resets the connection", (s) => s.resetAndDestroy(), "reset"],
@@ -280,7 +280,7 @@ describe("a target that fails", () => {
       "reset",
     ],
   ] satisfies [string, Parameters<typeof startRawTarget>[0], string][])(
-    "because it %s is a connection error",
+    "that %s is a connection error",
     async (_, onConnection, code) => {
       await using target = await startRawTarget(onConnection);
       const outcome = await call(target.url);
@@ -290,7 +290,7 @@ describe("a target that fails", () => {
     },
   );
 
-  it("because nothing listens is a connection error", async () => {
+  it("that does not listen is a connection error", async () => {
     const nobody = `127.0.0.1:${await freePort()}`;
     const outcome = await call(`http://${nobody}`);
     expect(outcome).toMatchObject({
@@ -303,14 +303,14 @@ describe("a target that fails", () => {
     });
   });
 
-  it("because its URL has port 0 is not called", async () => {
+  it("with port 0 is not called", async () => {
     expect(await call("http://127.0.0.1:0/")).toMatchObject({
       result: "UNABLE_TO_RUN",
       message: "request_invalid: port 0 cannot be called",
     });
   });
 
-  it("because its body is larger than 10 MiB is cut off", async () => {
+  it("with a body over 10 MiB is cut off", async () => {
     await using target = await startTarget((_, response) => {
       const more = (): void => {
         while (response.write(Buffer.alloc(64 * 1024)));
@@ -325,7 +325,7 @@ describe("a target that fails", () => {
     await expect.poll(() => target.open()).toBe(0);
   });
 
-  it("is complete at exactly 10 MiB", async () => {
+  it("with a body of exactly 10 MiB is complete", async () => {
     await using target = await startTarget((_, response) => {
       response.end(Buffer.alloc(10 * MIB));
     });
@@ -391,7 +391,7 @@ describe("the deadline", () => {
     expect(total).toBeLessThan(400);
   });
 
-  it("does not keep a cancelled call from ending at once, without an outcome", async () => {
+  it("lets a cancelled call end at once, without an outcome", async () => {
     await using target = await startRawTarget(silent);
     const caller = createHttpCaller({
       clock: systemClock,
@@ -414,7 +414,7 @@ describe("the deadline", () => {
     ["700 ms", 0, 30_700, "AGENT_ERROR", /^agent_error: .* 700 ms after/],
     ["700 ms", 30_000, 700, "AGENT_ERROR", /^agent_error: .* 700 ms after/],
   ])(
-    "that is noticed %s late, after hops of %i and %i ms, is %s",
+    "noticed %s late, after hops of %i and %i ms, yields %s",
     async (_, first, second, result, message) => {
       let now = 0;
       await using target = await startTarget(({ url, socket }, response) => {
@@ -433,7 +433,7 @@ describe("the deadline", () => {
     },
   );
 
-  it("noticed late because the agent stalled says nothing about the target", async () => {
+  it("noticed late because the agent stalled yields AGENT_ERROR", async () => {
     await using target = await startRawTarget(silent);
     const calling = call(target.url, { behaviour: { timeoutMs: 100 } });
     const until = performance.now() + 100 + 700;

@@ -42,7 +42,7 @@ it.each([
   expect(read([text])).toBe(expected);
 });
 
-it("pieces are read like the whole", () => {
+it("a response reads the same in pieces", () => {
   const text = CONTINUE + HINTS + CONTINUE + FINAL;
   fc.assert(
     fc.property(fc.array(fc.nat(text.length)), (cuts) => {

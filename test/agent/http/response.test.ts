@@ -6,7 +6,7 @@ import { newTrace } from "../../../src/agent/http/trace.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { requestOf } from "../calling.ts";
 
-it("receives and decodes nothing after it was freed", () => {
+it("a freed response receives and decodes nothing", () => {
   const trace = newTrace(requestOf("http://a.example/"), systemClock);
   const reported: (string | CallFailure)[] = [];
   const response = receive(trace, (failure) => reported.push(failure ?? "done"));

@@ -114,7 +114,7 @@ describe("the certificate of a result", () => {
 });
 
 describe("a target with", () => {
-  it.each(FAULTS)("%s is a connection error of its own", async (_, tls, code) => {
+  it.each(FAULTS)("%s fails with its TLS error code", async (_, tls, code) => {
     await using target = await startTarget(undefined, { tls });
     const outcome = await call(target.url, { secureContext });
     expect(outcome.result).toBe("CONNECTION_ERROR");
@@ -157,7 +157,7 @@ describe("a target with", () => {
     ["a.localhost", "a.localhost"],
     ["127.0.0.1", undefined],
     ["[::1]", undefined],
-  ])("%s as its host is asked for the name %s", async (host, name) => {
+  ])("the host %s receives the SNI name %s", async (host, name) => {
     let asked: string | undefined;
     await using target = await startTarget(undefined, {
       host: host === "[::1]" ? "::1" : "127.0.0.1",

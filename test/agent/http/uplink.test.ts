@@ -92,7 +92,7 @@ describe("a failure of the network", () => {
     expect(await uplink.judge(failed)).toBe(failed);
   });
 
-  it("is the target's if the uplink refuses the connection, which takes a network", async () => {
+  it("is the target's if the uplink refuses the connection, which proves a network", async () => {
     const nobody = `127.0.0.1:${await freePort()}`;
     expect(await uplinkOf(nobody).judge(failed)).toBe(failed);
   });
@@ -122,7 +122,7 @@ describe("a check", () => {
     await expect.poll(() => hub.connections()).toBe(2);
   });
 
-  it("that succeeds says nothing about later failures; one that fails counts for a second", async () => {
+  it("is reused for a second if it fails, and not at all if it succeeds", async () => {
     const clock = createManualClock(0);
     await using hub = await startRawTarget(() => undefined);
     let address = "127.0.0.1";
@@ -145,7 +145,7 @@ describe("a check", () => {
   });
 });
 
-describe.concurrent("a call whose target", () => {
+describe.concurrent("with the uplink down, a call whose target", () => {
   const caller = () =>
     createHttpCaller({
       clock: systemClock,
@@ -158,7 +158,7 @@ describe.concurrent("a call whose target", () => {
     ["says nothing", silent, "http", "timeout"],
     ["resets the connection", reset, "http", "reset"],
     ["stalls in the handshake", silent, "https", "timeout"],
-  ])("%s is an AGENT_ERROR that took no longer", async (_, does, scheme, code) => {
+  ])("%s is an AGENT_ERROR, timed without the uplink check", async (_, does, scheme, code) => {
     await using target = await startRawTarget(does);
     const url = `${scheme}://${target.authority}`;
     const outcome = await undisturbed(() => caller().call(requestOf(url), behaviour));

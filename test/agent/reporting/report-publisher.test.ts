@@ -218,7 +218,7 @@ describe("a batch with a report too large for the bus", () => {
   const NOTE = "the report had no room for its details";
   const isBare = ({ results }: RunReport): boolean => results[0]?.meta.message === NOTE;
 
-  it("is delivered, that report without its details", async () => {
+  it("is delivered, the large report without its details", async () => {
     const large = dueAt(0);
     const { publisher, taken, messages } = newPublisher({
       tooLarge: (report) => report.run_id === large.run_id && !isBare(report),
@@ -230,7 +230,7 @@ describe("a batch with a report too large for the bus", () => {
     expect(messages()).toEqual(["reports too large: delivered without details"]);
   });
 
-  it("resolves that report's tick even if its outcome does not fit", async () => {
+  it("resolves even if the bare report does not fit", async () => {
     const large = dueAt(0);
     const { publisher, taken, messages, metrics } = newPublisher({
       tooLarge: ({ run_id }) => run_id === large.run_id,

@@ -127,7 +127,7 @@ describe("the spool", () => {
     expect(folder.lines()).toEqual([]);
   });
 
-  it("takes over the reports of a spool that no agent uses any more, once", () => {
+  it("takes over the reports of an abandoned spool once", () => {
     using folder = newFolder();
     const left = join(folder.folder, "spool-2.db");
     const [own, ...others] = Array.from({ length: 250 }, (_, n) => dueAt(n));
@@ -343,7 +343,7 @@ describe("an unusable spool", () => {
     expect(takeAll(spool)).toEqual([report]);
   });
 
-  it("is kept twice, the last one first", () => {
+  it("is kept in two generations, the latest first", () => {
     using folder = newFolder();
     for (const damage of ["1", "2", "3"]) {
       writeFileSync(folder.path, damage.repeat(9000));

@@ -36,7 +36,7 @@ it("pages through everything in creation order", async () => {
   expect(await pages(api, "/calls/")).toEqual([[a, b, c, d, e]]);
 });
 
-it("neither repeats nor skips what stays, while others come and go", async () => {
+it("neither repeats nor skips objects while others come and go", async () => {
   await using api = await startApi();
   const ids = await createCalls(api, 6);
   const found = await pages(api, "/calls/?limit=2", async (page) => {

@@ -15,7 +15,7 @@ const OWNER = {
   access_level: "OWNER",
 } as const;
 
-it("reports a caller who left before the handler looked", async () => {
+it("reports a disconnect before the handler looked", async () => {
   await using database = await createTestDatabase("sqlite");
   const store = await database.open(systemClock);
   const app = Fastify();

@@ -149,7 +149,7 @@ interface Page {
   readonly next_cursor?: string;
 }
 
-it("has examples of pages that are the last one", async () => {
+it("uses last pages as examples of lists", async () => {
   const pages = (await operationsOf())
     .map(({ responses }) => responses["200"]?.content?.["application/json"]?.example)
     .map((example) => example?.["meta"] as Page | undefined)
@@ -207,7 +207,7 @@ it("has body examples that the service accepts, except for referenced objects", 
   expect(created).toHaveLength(9);
 });
 
-it("leaves what the service sets out of the examples of bodies", async () => {
+it("omits server-set fields from setVariable's example body", async () => {
   const set = (await operationsOf()).find(({ operationId }) => operationId === "setVariable");
   const example = set?.requestBody?.content["application/json"]?.example;
   expect(Object.keys(example ?? {})).toEqual(["value"]);
@@ -250,7 +250,7 @@ it("declares every tag, describes every operation, and marks times", async () =>
   expect(times.filter((schema) => !schema.includes('"format":"date-time"'))).toEqual([]);
 });
 
-it("names 404 exactly where it comes, in the words of its example", async () => {
+it("documents 404 exactly where it occurs, with its actual answer", async () => {
   const viewed = (await operationsOf()).filter(({ path }) => path.includes("{"));
   expect(viewed.length).toBeGreaterThan(30);
   for (const { operationId, path, method, requestBody, responses } of viewed) {

@@ -13,7 +13,7 @@ describe("the key of a message", () => {
     expect(keys([a, b])).toEqual(keys([{ ...a }, structuredClone(b)]));
   });
 
-  it("differs when one tick more, less or other is in the message", () => {
+  it("differs when a tick is added, removed, replaced or moved", () => {
     const all = [[a], [a, b], [a, c], [a, b, c], [b, a]].flatMap(keys);
     expect(new Set(all).size).toBe(all.length);
   });

@@ -63,7 +63,7 @@ const recorder = (bus: Bus, recorded: string[]) =>
     recorded.push(...reports.map(({ run_id }) => run_id));
   });
 
-it("show nothing but their kind, location and key id on the wire", async () => {
+it("messages show only their kind, location and key id on the wire", async () => {
   await using bus = await startBus();
   const { hub, agent, heard } = bus;
   await hub.consumeHeartbeats(async (_, answer) => answer({ now: T0 }));
@@ -256,7 +256,7 @@ describe("an answer", () => {
     expect(await answered(bus, respond)).toBeNull();
   });
 
-  it("goes to no subject of the asker's choice", async () => {
+  it("is not sent to a subject the asker chose", async () => {
     await using bus = await startBus();
     const { hub, agent, client } = bus;
     let questions = 0;
@@ -283,7 +283,7 @@ describe("an answer", () => {
   });
 });
 
-it("a message id that others can compute keeps no report from being stored", async () => {
+it("a message id computed without the key does not block a report", async () => {
   await using bus = await startBus();
   const { hub, agent, client } = bus;
   const report = aRunReport(HERE);
