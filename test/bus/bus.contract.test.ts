@@ -413,6 +413,7 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ name, start }) => {
     );
     let drained = false;
     const draining = consumer.drain().then(() => (drained = true));
+    await delay(100);
     expect(drained).toBe(false);
     release.resolve();
     await draining;
