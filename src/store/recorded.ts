@@ -16,7 +16,7 @@ import { toMicros } from "../model/timing.ts";
 import type { Database } from "./database.ts";
 import { isAmong, textAt } from "./database.ts";
 
-/** Older results are no news: history that is made up or imported, for example. */
+/** Older results are not news: simulated or imported history, for example. */
 const NEWS_MS = 86_400_000;
 
 export type RecordedStore = ReturnType<typeof createRecordedStore>;

@@ -15,7 +15,7 @@ import { createManualClock } from "../support/manual-clock.ts";
 import { startTarget } from "../support/target-server.ts";
 import { newCall, newRunSettings, newTick, newWorkflow } from "./calling.ts";
 
-/** Creates an intake on a slow bus, which gets each report at once and stores it when told to. */
+/** Creates an intake on a slow bus, which stores reports only on demand. */
 function newIntake({
   concurrency = 10,
   callsLimitMs,
