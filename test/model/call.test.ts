@@ -1,4 +1,4 @@
-// Which URLs may be called, and which host each one names.
+// Tests which URLs may be called, and which host each one names.
 import { describe, expect, it } from "vitest";
 import { callResource } from "../../src/model/call.ts";
 import { hostOf } from "../../src/model/url.ts";
