@@ -38,12 +38,16 @@ export const createRecordedStore = (database: Database) => ({
       : sql`seq > ${seq}`;
     return readRows(database, isAfter, "asc", limit);
   },
-  /** Removes rows older than this, except the newest: it tells that nothing came after it. */
+  /**
+   * Removes rows older than this that readers could have read, except the newest of them: it tells
+   * that nothing came after it.
+   */
   async prune(olderThanMs: number): Promise<void> {
     const until = sql`${await nowIn(database)} - ${olderThanMs}`;
     const newest = sql`select seq from recorded where ${isSettled(database)}
       order by ${orderOf(database, "desc")} limit 1`;
-    await sql`delete from recorded where time <= ${until} and seq not in (${newest})`.execute(
+    await sql`delete from recorded
+      where ${isSettled(database)} and time <= ${until} and seq not in (${newest})`.execute(
       database.kysely,
     );
   },
