@@ -2,8 +2,9 @@
 // There is one run each half hour, so that a month of one location has 100 to 200 distinct
 // latencies.
 import { KEPT_KINDS } from "../../src/model/periods.ts";
-import type { CountedResult, ResultCode } from "../../src/model/result.ts";
-import { PHASES } from "../../src/model/summary.ts";
+import type { CountedResult } from "../../src/model/counted-result.ts";
+import type { ResultCode } from "../../src/model/result.ts";
+import { PHASES } from "../../src/model/timing.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { inTransaction } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";

@@ -3,13 +3,11 @@ import type { Static } from "typebox";
 import { CertificateSchema } from "./certificate.ts";
 import { ContentSchema } from "./content.ts";
 import { dateTime, EXAMPLE, Hostname, LocationRef, nullable } from "./fields.ts";
+import { parseInstant } from "./instant.ts";
 import { TRIGGERS } from "./tick.ts";
-import { ReportedTimingSchema, TimingSchema, toMicros } from "./timing.ts";
+import { ReportedTimingSchema, TimingSchema } from "./timing.ts";
 import { Type } from "./type.ts";
 import { createValidator } from "./validate.ts";
-import { parseInstant } from "./instant.ts";
-import { countOnly, summarize } from "./summary.ts";
-import type { Sample, Summary } from "./summary.ts";
 
 export const RESULT_CODES = [
   "COMPLETE",
@@ -180,52 +178,6 @@ export type RunReport = Static<typeof RunReportSchema>;
 
 export const runReportValidator = createValidator(RunReportSchema);
 
-/** The columns of a stored result that its statistics are computed from. */
-export interface RawResult {
-  readonly result: ResultCode;
-  /** Whole milliseconds. */
-  readonly latency: number | null;
-  /** Whole microseconds. */
-  readonly phases: Sample["phases"];
-}
-
-/** A result as statistics count it. */
-export interface CountedResult extends RawResult {
-  readonly call_id: string;
-  readonly location_id: string;
-  /** When the call was made, or was due if it was not made; epoch milliseconds. */
-  readonly time: number;
-}
-
-export const countedResult = ({
-  meta,
-  timing,
-}: Pick<ReportedResult, "meta" | "timing">): CountedResult => ({
-  call_id: meta.call_id,
-  location_id: meta.location_id,
-  time: parseInstant(meta.start_time ?? meta.due_time) as number,
-  result: meta.result,
-  latency: latencyOf(toMicros(timing.total)),
-  phases: {
-    dns: toMicros(timing.dns),
-    tcp: toMicros(timing.tcp),
-    handshake: toMicros(timing.handshake),
-    upload: toMicros(timing.upload),
-    processing: toMicros(timing.processing),
-    download: toMicros(timing.download),
-  },
-});
-
 /** The latency of statistics, in whole milliseconds, from a total in microseconds. */
 export const latencyOf = (total: number | null): number | null =>
   total === null ? null : Math.round(total / 1000);
-
-/**
- * Folds results of one code. This one rule for what counts applies both when results arrive and
- * when statistics are recomputed.
- */
-export function summarizeResults(results: readonly RawResult[]): Summary {
-  const made = results.filter(({ result }) => categoryOf(result) !== null);
-  if (made.length === 0) return countOnly(results.length);
-  return summarize(made.map(({ latency, phases }) => ({ latency: latency ?? 0, phases })));
-}

@@ -1,8 +1,9 @@
 // Finds where stored statistics differ from those of the results behind them.
 import type { KeptKind } from "./periods.ts";
 import type { ResultCode } from "./result.ts";
-import { PHASES, standardDeviation } from "./summary.ts";
+import { standardDeviation } from "./summary.ts";
 import type { Summary } from "./summary.ts";
+import { PHASES } from "./timing.ts";
 
 /** What one row of the stored statistics is about. */
 export interface StatPlace {

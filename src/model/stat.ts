@@ -1,15 +1,16 @@
 // Statistics as the API returns them, computed from summaries.
-import type { ResultCode } from "./result.ts";
 import { categoryOf, MADE_CODES, RESULT_CODES, RESERVED_CODES } from "./result.ts";
+import type { ResultCode } from "./result.ts";
 import {
   EMPTY_SUMMARY,
   mergeSummaries,
   percentiles,
-  PHASES,
   skewness,
   standardDeviation,
 } from "./summary.ts";
-import type { Phase, Summary } from "./summary.ts";
+import type { Summary } from "./summary.ts";
+import { PHASES } from "./timing.ts";
+import type { Phase } from "./timing.ts";
 import { formatPeriodTime } from "./instant.ts";
 
 export const STAT_TYPES: readonly string[] = ["ALL", ...RESULT_CODES, ...RESERVED_CODES];

@@ -3,9 +3,8 @@
 // "Formulas for robust, one-pass parallel computation of covariances and arbitrary-order
 // statistical moments". `src/store/fold.ts` has the same in SQL.
 import hdr from "hdr-histogram-js";
-
-export const PHASES = ["dns", "tcp", "handshake", "upload", "processing", "download"] as const;
-export type Phase = (typeof PHASES)[number];
+import { PHASES } from "./timing.ts";
+import type { Phase } from "./timing.ts";
 
 /** Whole microseconds, so that sums are exact, over the calls that reached a phase. */
 export interface PhaseSum {

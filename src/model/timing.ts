@@ -3,6 +3,10 @@ import type { Static } from "typebox";
 import { nullable } from "./fields.ts";
 import { Type } from "./type.ts";
 
+/** In the order in which a call goes through them. */
+export const PHASES = ["dns", "tcp", "handshake", "upload", "processing", "download"] as const;
+export type Phase = (typeof PHASES)[number];
+
 const Ms = nullable(
   Type.Number({ minimum: 0, description: "milliseconds, 3 decimals; null: not reached" }),
 );

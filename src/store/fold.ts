@@ -3,10 +3,11 @@
 // and concurrent transactions on the same rows lose no updates.
 import { KEPT_KINDS, periodStart } from "../model/periods.ts";
 import type { KeptKind } from "../model/periods.ts";
-import { summarizeResults } from "../model/result.ts";
-import type { CountedResult } from "../model/result.ts";
-import { countOnly, EMPTY_SUMMARY, mergeSummaries, PHASES } from "../model/summary.ts";
+import { summarizeResults } from "../model/counted-result.ts";
+import type { CountedResult } from "../model/counted-result.ts";
+import { countOnly, EMPTY_SUMMARY, mergeSummaries } from "../model/summary.ts";
 import type { Summary } from "../model/summary.ts";
+import { PHASES } from "../model/timing.ts";
 import { takeExcluded } from "./bulk.ts";
 import type { BulkInsert, BulkRow } from "./bulk.ts";
 import type { Database } from "./database.ts";

@@ -2,7 +2,7 @@
 import type { Context } from "../model/context.ts";
 import { parseInstant } from "../model/instant.ts";
 import { KEPT_KINDS } from "../model/periods.ts";
-import { countedResult } from "../model/result.ts";
+import { countedResult } from "../model/counted-result.ts";
 import type { ReportedResult, ResultCode, WorkflowResult } from "../model/result.ts";
 import { takeExcluded } from "./bulk.ts";
 import type { BulkInsert, BulkRow } from "./bulk.ts";

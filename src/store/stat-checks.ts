@@ -3,12 +3,15 @@
 import { sql } from "kysely";
 import { periodEnd, periodStart } from "../model/periods.ts";
 import type { KeptKind } from "../model/periods.ts";
-import { latencyOf, summarizeResults } from "../model/result.ts";
-import type { RawResult, ResultCode } from "../model/result.ts";
+import { summarizeResults } from "../model/counted-result.ts";
+import type { RawResult } from "../model/counted-result.ts";
+import { latencyOf } from "../model/result.ts";
+import type { ResultCode } from "../model/result.ts";
 import { differencesOf } from "../model/stat-check.ts";
 import type { CheckedStats, Differences, StatPlace, TimeSpan } from "../model/stat-check.ts";
-import { EMPTY_SUMMARY, mergeSummaries, PHASES } from "../model/summary.ts";
+import { EMPTY_SUMMARY, mergeSummaries } from "../model/summary.ts";
 import type { Summary } from "../model/summary.ts";
+import { PHASES } from "../model/timing.ts";
 import type { Database } from "./database.ts";
 import { inSnapshot, inTransaction } from "./database.ts";
 import { lockStat, replaceStat } from "./fold.ts";

@@ -3,10 +3,11 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { PARTS, partsOf, periodEnd, periodStart } from "../model/periods.ts";
 import { latencyOf } from "../model/result.ts";
-import type { RawResult, ResultCode } from "../model/result.ts";
+import type { ResultCode } from "../model/result.ts";
+import type { RawResult } from "../model/counted-result.ts";
 import type { LocationSummaries } from "../model/histogram.ts";
 import type { PeriodSummaries } from "../model/stat.ts";
-import { PHASES } from "../model/summary.ts";
+import { PHASES } from "../model/timing.ts";
 import type { Sample, Summary } from "../model/summary.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, isAmong } from "./database.ts";

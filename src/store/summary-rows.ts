@@ -1,8 +1,9 @@
 // Reads rows of statistics as summaries.
 import type { RawBuilder, Selectable } from "kysely";
 import { sql } from "kysely";
-import { mergeMoments, NO_MOMENTS, NO_PHASES, PHASES } from "../model/summary.ts";
+import { mergeMoments, NO_MOMENTS, NO_PHASES } from "../model/summary.ts";
 import type { Moments, Summary } from "../model/summary.ts";
+import { PHASES } from "../model/timing.ts";
 import type { Database } from "./database.ts";
 import type { Schema } from "./schema.ts";
 

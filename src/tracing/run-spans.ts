@@ -3,9 +3,9 @@
 // header or a body.
 import { parseInstant } from "../model/instant.ts";
 import type { ReportedResult, RunReport } from "../model/result.ts";
-import type { Phase } from "../model/summary.ts";
 import type { Tick } from "../model/tick.ts";
-import type { ReportedTiming } from "../model/timing.ts";
+import { PHASES } from "../model/timing.ts";
+import type { Phase, ReportedTiming } from "../model/timing.ts";
 import type { SpanFacts } from "../runtime/tracing.ts";
 import { spanIdOf, traceIdOf } from "./span-ids.ts";
 
@@ -14,8 +14,6 @@ export interface Span {
   readonly start: number;
   readonly end: number;
 }
-
-const PHASES: readonly Phase[] = ["dns", "tcp", "handshake", "upload", "processing", "download"];
 
 /** Only `tls` is renamed, as in the metrics of calls. */
 const PHASE_NAMES: Partial<Record<Phase, string>> = { handshake: "tls" };

@@ -4,7 +4,7 @@ import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import { MADE_CODES, RESULT_CODES } from "../../src/model/result.ts";
 import type { Result } from "../../src/model/result.ts";
 import { STAT_TYPES } from "../../src/model/stat.ts";
-import { PHASES } from "../../src/model/summary.ts";
+import { PHASES } from "../../src/model/timing.ts";
 import { createCall, startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { aReport, aRun } from "../support/runs.ts";

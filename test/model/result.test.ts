@@ -1,14 +1,14 @@
 // Codes, categories, and results as statistics count them.
 import { describe, expect, it } from "vitest";
+import { countedResult, summarizeResults } from "../../src/model/counted-result.ts";
+import type { RawResult } from "../../src/model/counted-result.ts";
 import {
   MADE_CODES,
   RESULT_CODES,
   categoryOf,
-  countedResult,
   runReportValidator,
-  summarizeResults,
 } from "../../src/model/result.ts";
-import type { RawResult, Result, ResultCode } from "../../src/model/result.ts";
+import type { Result, ResultCode } from "../../src/model/result.ts";
 import { NO_TIMING } from "../../src/model/timing.ts";
 import { countOnly, mergeSummaries } from "../../src/model/summary.ts";
 

@@ -4,7 +4,6 @@ import * as hdr from "hdr-histogram-js";
 import { describe, expect, it } from "vitest";
 import {
   EMPTY_SUMMARY,
-  PHASES,
   bucketOf,
   countOnly,
   mergeSummaries,
@@ -13,7 +12,9 @@ import {
   standardDeviation,
   summarize,
 } from "../../src/model/summary.ts";
-import type { Phase, Sample, Summary } from "../../src/model/summary.ts";
+import type { Sample, Summary } from "../../src/model/summary.ts";
+import { PHASES } from "../../src/model/timing.ts";
+import type { Phase } from "../../src/model/timing.ts";
 
 const NONE = Object.fromEntries(PHASES.map((phase) => [phase, null])) as Sample["phases"];
 

@@ -3,12 +3,8 @@ import type { KyselyPlugin } from "kysely";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { periodStart, PERIOD_KINDS } from "../../src/model/periods.ts";
-import {
-  MADE_CODES,
-  RESULT_CODES,
-  runReportValidator,
-  summarizeResults,
-} from "../../src/model/result.ts";
+import { summarizeResults } from "../../src/model/counted-result.ts";
+import { MADE_CODES, RESULT_CODES, runReportValidator } from "../../src/model/result.ts";
 import type { ReportedResult, ResultCode } from "../../src/model/result.ts";
 import { skewness, standardDeviation } from "../../src/model/summary.ts";
 import type { Workflow } from "../../src/model/workflow.ts";

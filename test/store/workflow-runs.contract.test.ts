@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import { keptFrom } from "../../src/model/retention.ts";
-import { summarizeResults } from "../../src/model/result.ts";
+import { summarizeResults } from "../../src/model/counted-result.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import { decodeTime, newId, stepIds } from "../../src/runtime/ids.ts";
 import type { PendingRun } from "../../src/store/records.ts";

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import type { PeriodKind } from "../../src/model/periods.ts";
-import { countedResult, summarizeResults } from "../../src/model/result.ts";
+import { countedResult, summarizeResults } from "../../src/model/counted-result.ts";
 import type { Result } from "../../src/model/result.ts";
 import { dueRun, nextTrigger, slotOf } from "../../src/model/slots.ts";
 import { percentiles } from "../../src/model/summary.ts";

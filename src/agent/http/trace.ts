@@ -3,9 +3,8 @@
 import type { Certificate } from "../../model/certificate.ts";
 import type { Content } from "../../model/content.ts";
 import type { Result } from "../../model/result.ts";
-import type { Timing } from "../../model/timing.ts";
 import type { HttpRequest } from "./http-request.ts";
-import type { Phase } from "../../model/summary.ts";
+import type { Phase, Timing } from "../../model/timing.ts";
 import type { Clock } from "../../runtime/clock.ts";
 
 export interface Trace {

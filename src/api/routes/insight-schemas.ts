@@ -2,7 +2,7 @@
 import { EXAMPLE, Hostname, Id, mark, Name, nullable, Timestamp } from "../../model/fields.ts";
 import { RESULT_CODES } from "../../model/result.ts";
 import { BANDS, SCORE_VERSION } from "../../model/score.ts";
-import { PHASES } from "../../model/summary.ts";
+import { PHASES } from "../../model/timing.ts";
 import { Type } from "../../model/type.ts";
 import { named } from "../http/endpoint.ts";
 import { LIST_PAGING, optional, text, truth } from "../http/parameters.ts";

@@ -2,7 +2,7 @@
 import { dateTime, Id, LocationRef, Name, Timestamp, mark, nullable } from "../../model/fields.ts";
 import { PERIOD_KINDS } from "../../model/periods.ts";
 import { STAT_TYPES } from "../../model/stat.ts";
-import { PHASES } from "../../model/summary.ts";
+import { PHASES } from "../../model/timing.ts";
 import { Type } from "../../model/type.ts";
 import { named } from "../http/endpoint.ts";
 import { choice, CURSOR, instant, readInteger } from "../http/parameters.ts";

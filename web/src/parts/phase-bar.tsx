@@ -1,5 +1,5 @@
 // Phases as one short bar on a scale that the caller gives, with their numbers as its text.
-import type { Phase } from "../../../src/model/summary.ts";
+import type { Phase } from "../../../src/model/timing.ts";
 import "../styles/phases.css";
 import "../styles/waterfall.css";
 import { formatMs } from "./number.ts";

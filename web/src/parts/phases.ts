@@ -1,6 +1,5 @@
 // The phases of a call as the pages show them: names, and where each lies in time.
-import type { Phase } from "../../../src/model/summary.ts";
-import type { Timing } from "../../../src/model/timing.ts";
+import type { Phase, Timing } from "../../../src/model/timing.ts";
 
 interface PhaseName {
   readonly name: string;

@@ -1,5 +1,5 @@
 // The answer at a glance: which phase is slowest, and since when it takes as long as it does now.
-import type { Phase } from "../../../../src/model/summary.ts";
+import type { Phase } from "../../../../src/model/timing.ts";
 
 /** The averages of a period, or of all of a day's calls. */
 export interface PhaseAverages {

@@ -1,7 +1,7 @@
 // A sample in the charts of a call, from a period's statistics or from a single result.
 import type { Result } from "../../../../src/model/result.ts";
 import type { AdvancedStat, Stat } from "../../../../src/model/stat.ts";
-import type { Phase } from "../../../../src/model/summary.ts";
+import type { Phase } from "../../../../src/model/timing.ts";
 import type { Measure } from "./view.ts";
 
 /** More could not be told apart: the reader chooses a location instead. */

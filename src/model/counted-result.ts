@@ -1,0 +1,53 @@
+// What statistics count of a result. The agent, which makes results, needs none of it.
+import { parseInstant } from "./instant.ts";
+import { categoryOf, latencyOf } from "./result.ts";
+import type { ReportedResult, ResultCode } from "./result.ts";
+import { countOnly, summarize } from "./summary.ts";
+import type { Sample, Summary } from "./summary.ts";
+import { toMicros } from "./timing.ts";
+
+/** The columns of a stored result that its statistics are computed from. */
+export interface RawResult {
+  readonly result: ResultCode;
+  /** Whole milliseconds. */
+  readonly latency: number | null;
+  /** Whole microseconds. */
+  readonly phases: Sample["phases"];
+}
+
+/** A result as statistics count it. */
+export interface CountedResult extends RawResult {
+  readonly call_id: string;
+  readonly location_id: string;
+  /** When the call was made, or was due if it was not made; epoch milliseconds. */
+  readonly time: number;
+}
+
+export const countedResult = ({
+  meta,
+  timing,
+}: Pick<ReportedResult, "meta" | "timing">): CountedResult => ({
+  call_id: meta.call_id,
+  location_id: meta.location_id,
+  time: parseInstant(meta.start_time ?? meta.due_time) as number,
+  result: meta.result,
+  latency: latencyOf(toMicros(timing.total)),
+  phases: {
+    dns: toMicros(timing.dns),
+    tcp: toMicros(timing.tcp),
+    handshake: toMicros(timing.handshake),
+    upload: toMicros(timing.upload),
+    processing: toMicros(timing.processing),
+    download: toMicros(timing.download),
+  },
+});
+
+/**
+ * Folds results of one code. This one rule for what counts applies both when results arrive and
+ * when statistics are recomputed.
+ */
+export function summarizeResults(results: readonly RawResult[]): Summary {
+  const made = results.filter(({ result }) => categoryOf(result) !== null);
+  if (made.length === 0) return countOnly(results.length);
+  return summarize(made.map(({ latency, phases }) => ({ latency: latency ?? 0, phases })));
+}
