@@ -98,10 +98,14 @@ describe.concurrent("a stream without room", () => {
     });
 
     await filler[Symbol.asyncDispose]();
+    await purge(service.natsUrl, "SONDE_RESULTS", "sonde.results.elsewhere");
     service.start("aggregator");
     await until(async () => expect(await metricOf(agent, "sonde_agent_spooled_reports")).toBe(0));
     const { results } = await service.expectLedgerHolds();
     expect(results.filter((each) => dueOf(each) > since && !isComplete(each))).toEqual([]);
-    expect(agent.log().filter(({ level }) => level === "error")).toHaveLength(1);
+    const said = agent.log().filter(({ level }) => level === "error");
+    expect(said.map(({ msg }) => msg)).toEqual([
+      "SONDE_RESULTS has no room for results: start an aggregator, or raise SONDE_NATS_RESULTS_MIB",
+    ]);
   });
 });
