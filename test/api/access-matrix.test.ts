@@ -10,6 +10,8 @@ import type { Endpoint } from "../../src/api/http/endpoint.ts";
 import { startApi } from "../support/api.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Answer, Caller, Sent, TestApi } from "../support/api.ts";
+import { documentedHeaders, ownHeaders } from "../support/answer-headers.ts";
+import type { Responses } from "../support/answer-headers.ts";
 import { makeObjects, NOTHING } from "../support/owned-objects.ts";
 import type { Objects, Sharing } from "../support/owned-objects.ts";
 
@@ -269,6 +271,8 @@ afterAll(() => api[Symbol.asyncDispose]());
 
 type Request = Pick<Sent, "path" | "body"> & {
   readonly method: Endpoint["methods"][number];
+  /** Its path in the OpenAPI document. */
+  readonly documented: string;
 };
 
 /** Returns the requests of a row, for each method and path of its endpoint. */
@@ -283,6 +287,7 @@ function requestsOf(operationId: string, row: Row, ids: Objects): Request[] {
       return {
         method,
         path: path.replaceAll(/:\w+/g, id) + query,
+        documented: `/api/2${path.replaceAll(/:(\w+)/g, "{$1}")}`,
         ...(body && { body: body(ids) }),
       };
     }),
@@ -381,6 +386,33 @@ it.each(operations)(
         const { status, body } = await api.send({ ...request, as });
         expect([status, body]).toEqual([401, { error_msg: "Unauthorized", error: 401 }]);
       }
+  },
+);
+
+interface Documented {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly responses: Responses }>>>
+  >;
+}
+
+it.each(operations)(
+  "$operationId ($n) sends the headers that the OpenAPI document names, and no others",
+  async ({ operationId, row }) => {
+    const { paths } = (await api.send<Documented>({ path: "/openapi.json" })).body;
+    const as = keyOf("owner", "OWNER");
+    for (const index of waysOf(operationId, row, "owner")) {
+      const ids = row.destroys ? await makeNew("not shared") : objectsOf("not shared");
+      for (const objects of row.of ? [ids, NO_OBJECTS] : [ids]) {
+        const request = requestsOf(operationId, row, objects)[index] as Request;
+        const answer = await api.send({ ...request, as });
+        const { responses = {} } = paths[request.documented]?.[request.method.toLowerCase()] ?? {};
+        const label = `${request.method} ${request.path} ${answer.status}`;
+        expect([label, ownHeaders(answer)]).toEqual([
+          label,
+          documentedHeaders(responses, answer.status),
+        ]);
+      }
+    }
   },
 );
 

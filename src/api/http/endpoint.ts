@@ -59,6 +59,12 @@ export interface ApiRequest<Path extends string = string, P extends Parameters =
   readonly assertMatches: (document: unknown) => void;
 }
 
+/** A header of an answer, for the OpenAPI document. */
+export interface DescribedHeader {
+  readonly description: string;
+  readonly example: string;
+}
+
 /** An answer and its status. */
 export interface Reply {
   readonly status: 200 | 201;
@@ -95,6 +101,8 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly answer: TSchema;
   /** By media type; absent: JSON. The handler returns a `StreamedAnswer` of `answer` objects. */
   readonly media?: Readonly<Record<string, Media>>;
+  /** The headers that the answer carries for its own sake, apart from an ETag. */
+  readonly headers?: Readonly<Record<string, DescribedHeader>>;
   /** The answer carries an ETag. */
   readonly versioned?: boolean;
   /** Honours `If-Match`. */

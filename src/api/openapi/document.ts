@@ -1,7 +1,7 @@
 // Completes the OpenAPI document: an example for every parameter, body and answer, and whether a
 // body is required.
 import type { SwaggerTransformObject } from "@fastify/swagger";
-import type { Endpoint } from "../http/endpoint.ts";
+import type { DescribedHeader, Endpoint } from "../http/endpoint.ts";
 import { EXAMPLE_ETAG, bodyExample, exampleOf } from "./examples.ts";
 import { errorsOf } from "./words.ts";
 
@@ -21,17 +21,24 @@ interface Operation {
 
 type Content = Record<string, { example?: unknown }>;
 
-const ETAG = {
-  description: "version of the object in the answer; for If-Match",
-  schema: { type: "string" },
-  example: EXAMPLE_ETAG,
-};
-
 const RETRY_AFTER = {
   description: "seconds to wait before repeating the request",
   schema: { type: "integer" },
   example: 5,
 };
+
+/** The headers of errors, by status. */
+const ERROR_HEADERS: Readonly<Record<number, object>> = {
+  401: {
+    "WWW-Authenticate": toHeader({ description: "how to send a key", example: "Bearer" }),
+  },
+  429: { "Retry-After": RETRY_AFTER },
+  503: { "Retry-After": RETRY_AFTER },
+};
+
+function toHeader(header: DescribedHeader) {
+  return { ...header, schema: { type: "string" } };
+}
 
 export function finishDocument(document: Document, endpoints: readonly Endpoint[]): Document {
   const paths = document.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -46,7 +53,7 @@ export function finishDocument(document: Document, endpoints: readonly Endpoint[
 }
 
 function finish(operation: Operation, endpoint: Endpoint): void {
-  const { operationId, body, answer, media, versioned } = endpoint;
+  const { operationId, body, answer, media } = endpoint;
   for (const parameter of operation.parameters ?? [])
     parameter.example ??= exampleOf(parameter.schema);
   if (operation.requestBody && body) {
@@ -64,9 +71,19 @@ function finish(operation: Operation, endpoint: Endpoint): void {
       );
     for (const [type, { example }] of isDone ? Object.entries(media ?? {}) : [])
       (response.content?.[type] ?? {}).example = example(exampleOf(answer));
-    if (isDone && versioned) response.headers = { ETag: ETAG };
-    if (status === 429 || status === 503) response.headers = { "Retry-After": RETRY_AFTER };
+    const headers = isDone ? headersOf(endpoint) : ERROR_HEADERS[status];
+    if (headers) response.headers = headers;
   }
+}
+
+function headersOf({ versioned, headers }: Endpoint): object | undefined {
+  const etag = {
+    description: "version of the object in the answer; for If-Match",
+    example: EXAMPLE_ETAG,
+  };
+  const described = Object.entries({ ...(versioned && { ETag: etag }), ...headers });
+  if (described.length === 0) return undefined;
+  return Object.fromEntries(described.map(([name, header]) => [name, toHeader(header)]));
 }
 
 /** Whether the body is required: an absent one is read as `{}`. */

@@ -1,6 +1,6 @@
 // Exports as files: a call's results and statistics, and the statistics of a report's rows.
 import { notFound } from "../../model/errors.ts";
-import { Id, LocationRef, Name } from "../../model/fields.ts";
+import { EXAMPLE, Id, LocationRef, Name } from "../../model/fields.ts";
 import { PERIOD_KINDS } from "../../model/periods.ts";
 import type { Report } from "../../model/report.ts";
 import { codesOfType, STAT_TYPES } from "../../model/stat.ts";
@@ -43,6 +43,13 @@ const PERIODS = {
 const HOW =
   "Sent while it is read; a failure breaks the connection. Each owner may have two exports under way.";
 
+const FILE_NAME = {
+  "Content-Disposition": {
+    description: "the file's name: what it holds, of which object, and its format",
+    example: `attachment; filename="results-${EXAMPLE.id}.csv"`,
+  },
+};
+
 export const exportEndpoints = (deps: EndpointDeps): Endpoint[] => [
   resultExport(deps),
   statExport(deps),
@@ -61,6 +68,7 @@ const resultExport = ({ store, exports }: EndpointDeps): Endpoint =>
     level: "VIEWER",
     query: { format: FORMAT, ...RESULT_FILTERS },
     answer: ListedResultSchema,
+    headers: FILE_NAME,
     media: mediaOf(ListedResultSchema, RESULT_COLUMNS),
     async handle({ principal, params, query }) {
       const call = await callSharing("results", store, principal, params.id);
@@ -95,6 +103,7 @@ const statExport = ({ store, exports }: EndpointDeps): Endpoint =>
       location_id: LOCATION_FILTER,
     },
     answer: Type.Union([StatEntrySchema, RawSchema]),
+    headers: FILE_NAME,
     media: mediaOf(Type.Union([StatEntrySchema, RawSchema]), STAT_COLUMNS),
     async handle({ principal, params, query }) {
       const { format, kind, type, ...range } = query;
@@ -133,6 +142,7 @@ const reportExport = ({ store, exports }: EndpointDeps): Endpoint =>
     level: "VIEWER",
     query: { ...PERIODS, kind: choice("kind of period", PERIOD_KINDS, "DAY") },
     answer: ReportStatSchema,
+    headers: FILE_NAME,
     media: mediaOf(ReportStatSchema, REPORT_COLUMNS),
     async handle({ principal, params, query }) {
       const stored = await store.documents.get("report", params.id);

@@ -37,6 +37,13 @@ export const sessionEndpoints = (): Endpoint[] => [
     body: SignInBody,
     status: "of the answer",
     answer: SessionSchema,
+    headers: {
+      "Set-Cookie": {
+        description:
+          "the session's cookie; over https its name is `__Host-sonde`, and it is Secure",
+        example: "sonde=secret; Max-Age=2592000; Path=/; HttpOnly; SameSite=Strict",
+      },
+    },
     handle({ principal, body, change }) {
       signInBody.parse(body);
       return change(async (store, audit): Promise<Reply> => {
@@ -61,6 +68,12 @@ export const sessionEndpoints = (): Endpoint[] => [
     summary: "Close the session that the request came with",
     status: "of the answer",
     answer: StatusSchema,
+    headers: {
+      "Set-Cookie": {
+        description: "removes the session's cookie",
+        example: "sonde=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict",
+      },
+    },
     handle: ({ principal, session, change }) =>
       change(async (store, audit): Promise<Reply> => {
         if (session !== undefined) {

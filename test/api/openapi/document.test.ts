@@ -10,8 +10,9 @@ import { createConfig, lintFromString } from "@redocly/openapi-core";
 import openapiTypescript from "openapi-typescript";
 import type { OpenAPI3 } from "openapi-typescript";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { createCall, sharedApi } from "../../support/api.ts";
+import { createCall, LIMITS, sharedApi, startApi } from "../../support/api.ts";
 import type { Json } from "../../support/api.ts";
+import { documentedHeaders, ownHeaders } from "../../support/answer-headers.ts";
 
 const api = sharedApi();
 
@@ -169,6 +170,32 @@ it("describes the headers of answers", async () => {
     ["Retry-After"],
     ["Retry-After"],
   ]);
+  for (const { operationId, responses } of operations)
+    for (const status of ["429", "503"])
+      expect([operationId, status, Object.keys(responses[status]?.headers ?? {})]).toEqual([
+        operationId,
+        status,
+        ["Retry-After"],
+      ]);
+});
+
+it.each([
+  [401, "without a key"],
+  [429, "beyond the limit of requests"],
+])("names the headers that each operation answers %i with, %s", async (status) => {
+  await using strict = await startApi({ config: { limits: { ...LIMITS, requestsPerMinute: 0 } } });
+  for (const { operationId, path, method, responses } of await operationsOf()) {
+    const answer = await strict.send({
+      method: method.toUpperCase() as "GET",
+      path: path.replace("/api/2", "").replaceAll(/\{\w+\}/g, "some_name"),
+      as: status === 401 ? null : strict.ann,
+    });
+    expect([operationId, answer.status, ownHeaders(answer)]).toEqual([
+      operationId,
+      status,
+      documentedHeaders(responses, status),
+    ]);
+  }
 });
 
 it("marks exactly the required bodies as required", async () => {
