@@ -1,12 +1,15 @@
 // The health of locations, on both databases.
 import { describe, expect, it } from "vitest";
+import { createLocationHealth } from "../../src/api/location-health.ts";
 import { ACCESS_LEVELS } from "../../src/model/access.ts";
 import type { AccessLevel } from "../../src/model/access.ts";
 import { derivedId } from "../../src/runtime/ids.ts";
+import type { Store } from "../../src/store/store.ts";
 import { startApi } from "../support/api.ts";
 import type { Caller, List, TestApi } from "../support/api.ts";
-import { aReport, aRun } from "../support/runs.ts";
-import { storeKinds } from "../support/stores.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import { aReport, aRun, T0 } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
 
 interface Health {
   readonly id: string;
@@ -116,10 +119,35 @@ describe.each(storeKinds)("the health of locations on %s", (storeKind) => {
     }
   });
 
-  it("is measured once for all who ask within seconds", async () => {
-    await using api = await startApi({ storeKind });
-    expect((await healthOf(api)).results[1]).toMatchObject(NOTHING);
+  it("is measured once for all who ask within five seconds", async () => {
+    const clock = createManualClock(T0);
+    await using api = await startApi({ storeKind, clock });
+    const far = async () => (await healthOf(api)).results[1];
+    expect(await far()).toMatchObject(NOTHING);
     await api.store.pendingRuns.insert([aRun({ location_id: "far" })]);
-    expect((await healthOf(api)).results[1]).toMatchObject(NOTHING);
+    await clock.advance(4999);
+    expect(await far()).toMatchObject(NOTHING);
+    await clock.advance(1);
+    expect(await far()).toMatchObject({ pending_runs: 1 });
+  });
+
+  it("is measured once for several who ask at once, and again if that fails", async () => {
+    await using database = await createTestDatabase(storeKind);
+    const clock = createManualClock(T0);
+    const store = await database.open(clock);
+    let asked = 0;
+    const counted: Store = {
+      ...store,
+      async now() {
+        asked += 1;
+        if (asked === 1) throw new Error("the connection is lost");
+        return store.now();
+      },
+    };
+    const measure = createLocationHealth({ store: counted, clock });
+    const together = () => Promise.allSettled([measure(), measure(), measure()]);
+    const statesOf = async () => (await together()).map(({ status }) => status);
+    expect([await statesOf(), asked]).toEqual([Array(3).fill("rejected"), 1]);
+    expect([await statesOf(), asked]).toEqual([Array(3).fill("fulfilled"), 2]);
   });
 });

@@ -89,19 +89,18 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
   });
 
   it("identifies the run's owner by a hash that tells namesakes apart", async () => {
-    const owners = [
-      { owner: "ann", owner_org: null },
-      { owner: "ann", owner_org: "shop" },
-      { owner: "ann", owner_org: null },
-    ];
-    const calls = owners.map((owner) => aCall(owner));
-    await stored(...calls);
-    const runs = calls.map(({ id, owner, owner_org }) => aRun({ target_id: id, owner, owner_org }));
-    const { ticks } = await buildTicks(store, runs);
-    const [one, inShop, again] = ticks.map(({ owner_hash }) => owner_hash);
+    const hashOf = async (owner_org: string | null) => {
+      const call = aCall({ owner_org });
+      const workflow = aWorkflow([call.id], { owner_org });
+      await stored(call, workflow);
+      const { owner_hash, workflow: of } = (await tickOf(workflow.id, { owner_org })) as Tick;
+      expect(of?.workflow_id).toBe(workflow.id);
+      return owner_hash;
+    };
+    const one = await hashOf(null);
     expect(one).toMatch(/^[\w-]{16}$/);
-    expect(again).toBe(one);
-    expect(inShop).not.toBe(one);
+    expect(await hashOf(null)).toBe(one);
+    expect(await hashOf("shop")).not.toBe(one);
   });
 
   it("marks calls that were deleted, or are no longer shared, as unable to run", async () => {

@@ -177,14 +177,22 @@ it("reports that wait for more than an hour are overdue", () => {
   expect(insightsFinding({ now: NOW, reports: 0, since: undefined }).state).toBe("ok");
 });
 
-it("a disk is a warning at 10 % free, a failure at 4 %", () => {
+it("a disk is a warning with less than 15 % free, a failure with less than 5 %", () => {
   const size = 100 * 1024 * MIB;
   const finding = (free: number): string => textOf(diskFinding("the disk", { free, size }));
   expect(finding(0.2 * size)).toBe("ok: the disk has 20 GiB of 100 GiB free (20 %)");
   expect(finding(0.1 * size)).toBe(
     "warning: the disk has 10 GiB of 100 GiB free (10 %; allowed: 15 %)",
   );
-  expect(finding(0.04 * size)).toMatch(/^failure: /);
+  const stateAt = (percentFree: number, less = 0): string =>
+    diskFinding("the disk", { free: (percentFree * size) / 100 - less, size }).state;
+  expect([stateAt(15), stateAt(15, 1), stateAt(5), stateAt(5, 1), stateAt(0)]).toEqual([
+    "ok",
+    "warning",
+    "warning",
+    "failure",
+    "failure",
+  ]);
 });
 
 it("a file of another user than the folder's is a failure: a command was run as root", () => {

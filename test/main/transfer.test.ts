@@ -174,6 +174,50 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
     expect(await rowsOf(url, "documents")).toEqual([]);
   });
 
+  it.each([
+    [
+      "a missing row",
+      "names",
+      "return null",
+      /^names differs in PostgreSQL: rows is 0, and [1-9]\d* in/,
+    ],
+    [
+      "another number",
+      "results",
+      "new.time := new.time + 1; return new",
+      /^results differs in PostgreSQL: time is \d+, and \d+ in/,
+    ],
+    [
+      "a shorter text",
+      "documents",
+      "new.owner := left(new.owner, -1); return new",
+      /^documents differs in PostgreSQL: owner is \d+, and \d+ in/,
+    ],
+    [
+      "a missing value",
+      "documents",
+      "new.domain := null; return new",
+      /^documents differs in PostgreSQL: domain values is 0, and [1-9]\d* in/,
+    ],
+  ])("finds %s in the copy, and leaves PostgreSQL empty", async (_, table, change, said) => {
+    using folder = copyOf(filled);
+    const url = await newDatabase();
+    const env = { SONDE_DATABASE_URL: url };
+    expect(await runSonde(["migrate"], { env })).toMatchObject({ code: 0 });
+    const client = new Client(url);
+    await client.connect();
+    await client.query(`
+      create function damage() returns trigger language plpgsql as $$ begin ${change}; end $$;
+      create trigger damage before insert on ${table} for each row execute function damage();
+    `);
+    await client.end();
+    const { code, stderr } = await runSonde(["transfer"], { folder: folder.path, env });
+    const last = stderr.split("\n").at(-2) ?? "";
+    expect([code, last.replace(/^sonde: /, "")]).toEqual([1, expect.stringMatching(said)]);
+    expect(last).toMatch(/ in the file; nothing was transferred$/);
+    for (const each of TABLES) expect(await rowsOf(url, each), each).toEqual([]);
+  });
+
   it("names what is missing", async () => {
     using folder = makeFolder();
     const refusal = async (args: string[], env = {}) =>

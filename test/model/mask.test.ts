@@ -131,9 +131,14 @@ describe("a mask", () => {
     ["begins twice", LONG, `<${LONG.slice(0, 300)} ${LONG}>`, `<${MASK} ${MASK}>`],
     ["begins before", MONOTONOUS, `<${"a".repeat(9)}${MONOTONOUS}>`, `<${MASK}>`],
     ["repeats itself", LONG, `<${LONG}${LONG}>`, `<${MASK}${MASK}>`],
-    ["only begins", LONG, LONG.slice(0, 200), LONG.slice(0, 200)],
+    ["is cut off after 256 characters", LONG, `<${LONG.slice(0, 256)}`, `<${MASK}`],
   ])("masks what there is of a secret that %s", (_, secret, text, shown) => {
     expect(createMask([secret])(text)).toBe(shown);
+  });
+
+  it("does not mask fewer than 256 characters of a longer secret", () => {
+    for (const text of [LONG.slice(0, 255), `<${LONG.slice(0, 255)}>`])
+      expect(createMask([LONG])(text)).toBe(text);
   });
 
   it("masks every part of a secret, and nothing else", () => {

@@ -50,7 +50,16 @@ describe("a filter by type", () => {
   });
 
   it("offers ALL, every code and six reserved ones", () => {
-    expect(STAT_TYPES).toHaveLength(1 + RESULT_CODES.length + 6);
+    expect(STAT_TYPES).toEqual([
+      "ALL",
+      ...RESULT_CODES,
+      "SLOW_COMPLETE",
+      "CONTENT_WARNING",
+      "CONTENT_ERROR",
+      "HEADER_ERROR",
+      "SLA_WARNING",
+      "SLA_ERROR",
+    ]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
@@ -16,6 +17,7 @@ import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import { aCall, aReport, aRun, insertKey, T0 } from "../support/runs.ts";
+import { connect } from "../support/stored-secrets.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -165,7 +167,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(await pending()).toEqual([]);
   });
 
-  it("asks for the time once a beat, and opens no transaction while nothing is due", async () => {
+  it("asks for the time once a beat, and writes only its lease while nothing is due", async () => {
     const asked = { now: 0, transactions: 0 };
     const counted: Store = {
       ...store,
@@ -180,11 +182,13 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       newBeat("one", { store: counted }),
       newBeat("one", { store: counted }),
     ];
+    await using written = await noteWrites(database);
     for (let second = 49; second < 108; second += 1) {
       await at(T0 + second * SECOND);
       await (second % 2 === 0 ? beat : another).run();
     }
     expect(asked).toEqual({ now: 59, transactions: 0 });
+    expect(await written.tables()).toEqual(["leases"]);
   });
 
   it("records the first slot as MISSED when the deployment was stored too late for it", async () => {
@@ -510,3 +514,31 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     });
   });
 });
+
+/** Notes which tables have rows inserted, changed or deleted from now on. */
+async function noteWrites(database: TestDatabase) {
+  const { kysely } = connect(database);
+  const isPostgres = "url" in database.location;
+  const tables = (await kysely.introspection.getTables()).filter(({ isView }) => !isView);
+  await sql`create table written (name text)`.execute(kysely);
+  if (isPostgres)
+    await sql`create function note() returns trigger language plpgsql as
+      $$ begin insert into written values (tg_argv[0]); return null; end $$`.execute(kysely);
+  for (const { name } of tables)
+    for (const change of ["insert", "update", "delete"]) {
+      const noting = isPostgres
+        ? `for each row execute function note('${name}')`
+        : `begin insert into written values ('${name}'); end`;
+      const trigger = `create trigger "${name} ${change}" after ${change} on "${name}" ${noting}`;
+      await sql.raw(trigger).execute(kysely);
+    }
+  return {
+    async tables(): Promise<string[]> {
+      const { rows } = await sql<{ name: string }>`select distinct name from written`.execute(
+        kysely,
+      );
+      return rows.map(({ name }) => name);
+    },
+    [Symbol.asyncDispose]: () => kysely.destroy(),
+  };
+}

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { AGENTS_KEPT_MS, MAX_AGENTS_PER_LOCATION } from "../../src/model/agent.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
@@ -99,12 +98,14 @@ describe.each(storeKinds)("the agents in %s", (kind) => {
   it("do not change when a heartbeat arrives late or twice", async () => {
     const last = { ...heartbeat, state: "stopped", sent: T0 + 60_000 };
     await store.agents.record(last, { now: T0 + 60_000 });
+    const before = await store.agents.list();
+    expect(before).toMatchObject([{ condition: "stopped", last_seen: T0 + 60_000 }]);
     for (const sent of [T0, T0 + 59_999]) {
-      await store.agents.record({ ...heartbeat, sent }, { now: T0 + 60_001 });
-      expect(await store.agents.list()).toMatchObject([{ condition: "stopped", sent: last.sent }]);
+      await store.agents.record({ ...heartbeat, sent, in_flight: 9 }, { now: T0 + 60_001 });
+      expect(await store.agents.list()).toEqual(before);
     }
     await store.agents.record(last, { now: T0 + 90_000 });
-    expect(await store.agents.list()).toMatchObject([{ last_seen: T0 + 60_000 }]);
+    expect(await store.agents.list()).toEqual(before);
   });
 
   it("are heard again after their clock was an hour ahead, or the hub's was", async () => {
@@ -119,8 +120,11 @@ describe.each(storeKinds)("the agents in %s", (kind) => {
 
   it("of one location never replace those of another", async () => {
     await store.agents.record(heartbeat, { now: T0 });
-    await store.agents.record({ ...heartbeat, location_id: "oslo" }, { now: T0 });
-    expect([await ids("oslo"), await ids("paris")]).toEqual([["a1"], ["a1"]]);
+    await store.agents.record({ ...heartbeat, location_id: "oslo", in_flight: 9 }, { now: T0 });
+    expect(await store.agents.list()).toMatchObject([
+      { location_id: "oslo", agent_id: "a1", in_flight: 9 },
+      { location_id: "paris", agent_id: "a1", in_flight: 2 },
+    ]);
   });
 
   it("stay ordered to drain until ordered to resume", async () => {
@@ -137,26 +141,31 @@ describe.each(storeKinds)("the agents in %s", (kind) => {
 
   it("are at most 1000 a location, and a new one takes the place of one that is gone", async () => {
     const now = T0 + 60_000;
+    await store.agents.record({ ...heartbeat, location_id: "oslo" }, { now: T0 });
     await store.transaction(async ({ agents }) => {
-      for (let n = 1; n <= MAX_AGENTS_PER_LOCATION; n += 1) {
+      for (let n = 1; n <= 1000; n += 1) {
         const seen = n <= 2 ? T0 + n : now;
         await agents.record({ ...heartbeat, agent_id: `a${n}`, sent: seen }, { now: seen });
       }
     });
     expect(await store.agents.makeRoom("oslo", now)).toBe(true);
     expect(await store.agents.makeRoom("paris", now)).toBe(true);
-    expect(await ids()).toHaveLength(MAX_AGENTS_PER_LOCATION - 1);
+    expect(await ids()).toHaveLength(999);
+    expect(await store.agents.makeRoom("paris", now)).toBe(true);
+    expect(await ids()).toHaveLength(999);
     expect(await ids()).not.toContain("a1");
+    expect(await ids("oslo")).toEqual(["a1"]);
     await store.agents.record({ ...heartbeat, agent_id: "a1" }, { now });
     expect(await store.agents.makeRoom("paris", now)).toBe(true);
     await store.agents.record({ ...heartbeat, agent_id: "a2" }, { now });
     expect(await store.agents.makeRoom("paris", now)).toBe(false);
+    expect(await ids()).toHaveLength(1000);
   });
 
   it("are forgotten after a week", async () => {
     await store.agents.record(heartbeat, { now: T0 });
     await store.agents.record({ ...heartbeat, agent_id: "a2" }, { now: T0 + 1 });
-    await store.agents.forgetOld(T0 + AGENTS_KEPT_MS + 1);
+    await store.agents.forgetOld(T0 + 7 * 86_400_000 + 1);
     expect(await ids()).toEqual(["a2"]);
   });
 });

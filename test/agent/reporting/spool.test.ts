@@ -398,7 +398,8 @@ it("a report that cannot be read is dropped and counted, and the others are deli
   ]);
 });
 
-const PRINT_OLDEST = `
+/** A program that opens the spool at a path, as another process does, and prints a value. */
+const printing = (value: string): string => `
   import { createAgentMetrics } from "./src/agent/metrics.ts";
   import { createSpool, takeOver } from "./src/agent/reporting/spool.ts";
   import { createLogger } from "./src/runtime/logger.ts";
@@ -410,8 +411,10 @@ const PRINT_OLDEST = `
     metrics: createAgentMetrics(createRegistry({ version: "test" })),
   });
   spool.open();
-  console.log(JSON.stringify(spool.oldest().map(({ run_id }) => run_id)));
+  console.log(JSON.stringify(${value}));
 `;
+const OLDEST = "spool.oldest().map(({ run_id }) => run_id)";
+const ROOT = join(import.meta.dirname, "../../..");
 
 describe("an unavailable spool", () => {
   it("logs once, counts each failure, and recovers", async () => {
@@ -455,11 +458,10 @@ describe("an unavailable spool", () => {
       process.execPath,
       "--input-type=module",
       "--eval",
-      PRINT_OLDEST,
+      printing(OLDEST),
       folder.path,
     ];
-    const cwd = join(import.meta.dirname, "../../..");
-    const printed = execFileSync(program, words, { cwd, encoding: "utf8" });
+    const printed = execFileSync(program, words, { cwd: ROOT, encoding: "utf8" });
     expect(JSON.parse(printed)).toEqual(idsOf(reports.slice(1)));
     using spool = folder.open();
     expect(takeAll(spool)).toEqual(reports.slice(1));
@@ -467,10 +469,21 @@ describe("an unavailable spool", () => {
 
   it("belongs to one process", () => {
     using folder = newFolder();
-    using first = folder.open();
-    using second = folder.open();
-    expect(second.put([dueAt(1)])).toBe(false);
-    expect(first.put([dueAt(2)])).toBe(true);
+    const report = dueAt(1);
+    const inAnother = (value: string): unknown => {
+      const words = ["--input-type=module", "--eval", printing(value), folder.path];
+      return JSON.parse(execFileSync(process.execPath, words, { cwd: ROOT, encoding: "utf8" }));
+    };
+    const putting = `spool.put([${JSON.stringify(dueAt(2))}])`;
+    {
+      using first = folder.open();
+      expect(first.put([report])).toBe(true);
+      expect(inAnother(`[${putting}, ${OLDEST}]`)).toEqual([false, []]);
+      using second = folder.open();
+      expect(second.put([dueAt(3)])).toBe(false);
+      expect(first.oldest()).toEqual([report]);
+    }
+    expect(inAnother(`[${putting}, spool.size()]`)).toEqual([true, 2]);
   });
 
   it("opens as soon as the previous process is gone", () => {
