@@ -31,13 +31,16 @@ export interface Validator<T> {
 
 /** The keyword `fault: (shown, value) => string` words a failed `pattern`, `format` or `refine`. */
 export function createValidator<S extends TSchema>(schema: S): Validator<Static<S>> {
-  const compiled = Compile(schema);
+  // At the first use: a process uses few of the schemas that it loads.
+  let compiled: ReturnType<typeof Compile<S>> | undefined;
+  const compile = () => (compiled ??= Compile(schema));
   const faults = (value: unknown): string[] => {
     const part = bounded(schema, value);
-    return compiled.Check(part) ? [] : describeFaults(schema, value, compiled.Errors(part)[1]);
+    if (compile().Check(part)) return [];
+    return describeFaults(schema, value, compile().Errors(part)[1]);
   };
   return {
-    accepts: (value): value is Static<S> => compiled.Check(value),
+    accepts: (value): value is Static<S> => compile().Check(value),
     faults,
     parse(value) {
       const found = faults(value);
