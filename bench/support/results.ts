@@ -50,14 +50,14 @@ export function reportOf(run: PendingRun, n: number): RunReport {
 }
 
 /** Returns the `n`th batch: a run of each call every minute. */
-export const runsOf = (callIds: readonly string[], n: number): PendingRun[] =>
+export const runsOf = (callIds: readonly string[], n: number, firstDue: number): PendingRun[] =>
   Array.from({ length: BATCH }, (_, at) => {
     const index = n * BATCH + at;
     return aRun({
       target_id: callIds[index % callIds.length] ?? "",
       deployment_id: `deployment-${index % callIds.length}`,
       owner: "owner",
-      due_time: FIRST_DUE + Math.floor(index / callIds.length) * MINUTE_MS,
+      due_time: firstDue + Math.floor(index / callIds.length) * MINUTE_MS,
     });
   });
 
@@ -69,7 +69,7 @@ export async function storeResults(
 ): Promise<number> {
   let due = FIRST_DUE;
   for (let n = 0; n * BATCH < count; n += 1) {
-    const runs = runsOf(callIds, n);
+    const runs = runsOf(callIds, n, FIRST_DUE);
     await store.pendingRuns.insert(runs);
     await store.results.record(runs.map((run, at) => reportOf(run, at)));
     due = runs.at(-1)?.due_time ?? due;
