@@ -16,17 +16,17 @@ async function keepFull(url: string, subject: string): Promise<AsyncDisposable> 
   const client = await connect({ servers: url });
   const stream = (await jetstreamManager(client)).jetstream();
   let isFilling = true;
-  const fill = async (): Promise<void> => {
-    for (let bytes = 256 * 1024; bytes > 100 && isFilling;) {
+  const fill = async (largest: number): Promise<void> => {
+    for (let bytes = largest; bytes > 100 && isFilling;) {
       const stored = await stream.publish(subject, new Uint8Array(bytes)).catch(() => undefined);
       if (!stored) bytes = Math.floor(bytes / 2);
     }
   };
-  await fill();
+  await fill(256 * 1024);
   const filling = (async () => {
     while (isFilling) {
       await delay(10);
-      await fill();
+      await fill(8 * 1024);
     }
   })();
   return {
