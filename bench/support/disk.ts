@@ -5,8 +5,8 @@ import type { Figure } from "./figures.ts";
 /** Tables that lists and statistics do not need, and that are kept for a shorter time. */
 const DETAILS = /content|detail/;
 
-/** Loses each row when its result is stored, and reuses the space. */
-const LEDGER = "pending_runs";
+/** Lose each row when its result is stored, or minutes later, and reuse the space. */
+const PASSING: readonly string[] = ["pending_runs", "recorded"];
 
 export interface DiskUse {
   readonly all: number;
@@ -24,7 +24,7 @@ export async function readDiskUse(database: BenchDatabase): Promise<DiskUse> {
   );
   const sum = (fits: (name: string) => boolean): number =>
     rows
-      .filter(({ name }) => name !== LEDGER && fits(String(name)))
+      .filter(({ name }) => !PASSING.includes(String(name)) && fits(String(name)))
       .reduce((total, { bytes }) => total + Number(bytes), 0);
   return { all: sum(() => true), withoutDetails: sum((name) => !DETAILS.test(name)) };
 }
