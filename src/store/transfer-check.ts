@@ -43,7 +43,8 @@ const sumsOf = (columns: readonly Column[], valueOf: (column: Column) => string)
     .join(", ");
 
 const remainder = (value: string): string => `(${value}) % ${PRIME}`;
-const length = (value: string): string => `length(${value})`;
+/** In bytes: a text of another encoding may have as many characters. */
+const length = (value: string): string => `octet_length(${value})`;
 
 const SUMMANDS: Readonly<Record<Column["type"], (value: string) => string>> = {
   text: length,
