@@ -105,14 +105,16 @@ describe.concurrent("a database that is too slow", () => {
     await sql`lock table documents`.execute(locked);
     const asked = performance.now();
     const answers = await Promise.all(Array.from({ length: 8 }, ask));
-    const took = performance.now() - asked;
-    await locked.rollback().execute();
-    expect(took).toBeLessThan(20_000);
+    expect(performance.now() - asked).toBeLessThan(20_000);
     for (const { status, headers } of answers)
       expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
-    const errors = sonde.log().map(({ err }) => JSON.stringify(err));
-    expect(errors).toContainEqual(expect.stringContaining("this process has 4"));
-    expect(errors).toContainEqual(expect.stringContaining("due to statement timeout"));
+    // The process's own statements may have had the connections for longer than the requests wait.
+    for (const reason of ["this process has 4", "due to statement timeout"])
+      await until(() => {
+        const errors = sonde.log().map(({ err }) => JSON.stringify(err));
+        expect(errors).toContainEqual(expect.stringContaining(reason));
+      });
+    await locked.rollback().execute();
     await until(async () => expect((await ask()).status).toBe(200));
   });
 });
