@@ -1,4 +1,4 @@
-// Tests which URLs may be called, and which host each one names.
+// The URLs that a call may have, and the host in each.
 import { describe, expect, it } from "vitest";
 import { callResource } from "../../src/model/call.ts";
 import { hostOf } from "../../src/model/url.ts";
