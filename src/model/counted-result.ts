@@ -4,7 +4,7 @@ import { categoryOf, latencyOf } from "./result.ts";
 import type { ReportedResult, ResultCode } from "./result.ts";
 import { countOnly, summarize } from "./summary.ts";
 import type { Sample, Summary } from "./summary.ts";
-import { toMicros } from "./timing.ts";
+import { phasesInMicros, toMicros } from "./timing.ts";
 
 /** The columns of a stored result that its statistics are computed from. */
 export interface RawResult {
@@ -32,14 +32,7 @@ export const countedResult = ({
   time: parseInstant(meta.start_time ?? meta.due_time) as number,
   result: meta.result,
   latency: latencyOf(toMicros(timing.total)),
-  phases: {
-    dns: toMicros(timing.dns),
-    tcp: toMicros(timing.tcp),
-    handshake: toMicros(timing.handshake),
-    upload: toMicros(timing.upload),
-    processing: toMicros(timing.processing),
-    download: toMicros(timing.download),
-  },
+  phases: phasesInMicros(timing),
 });
 
 /**

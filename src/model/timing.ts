@@ -68,5 +68,14 @@ export const NO_TIMING: Timing = {
 export const toMicros = (ms: number | null): number | null =>
   ms === null ? null : Math.round(ms * 1000);
 
+export const phasesInMicros = (timing: Pick<Timing, Phase>): Record<Phase, number | null> => ({
+  dns: toMicros(timing.dns),
+  tcp: toMicros(timing.tcp),
+  handshake: toMicros(timing.handshake),
+  upload: toMicros(timing.upload),
+  processing: toMicros(timing.processing),
+  download: toMicros(timing.download),
+});
+
 /** Returns the milliseconds that `toMicros` was given, to three decimals. */
 export const fromMicros = (us: number | null): number | null => (us === null ? null : us / 1000);

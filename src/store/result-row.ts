@@ -7,7 +7,7 @@ import { formatInstant, parseInstant } from "../model/instant.ts";
 import { categoryOf } from "../model/result.ts";
 import type { ReportedResult, Result, ResultCode } from "../model/result.ts";
 import type { Trigger } from "../model/tick.ts";
-import { fromMicros, toMicros } from "../model/timing.ts";
+import { fromMicros, phasesInMicros, toMicros } from "../model/timing.ts";
 import { takeExcluded } from "./bulk.ts";
 import type { BulkInsert, BulkRow } from "./bulk.ts";
 import { pack, unpack } from "./details.ts";
@@ -87,12 +87,7 @@ export function toRow(
     response_size: meta.response_size,
     redirects: meta.redirects,
     is_late: Number(meta.is_late),
-    dns: toMicros(timing.dns),
-    tcp: toMicros(timing.tcp),
-    handshake: toMicros(timing.handshake),
-    upload: toMicros(timing.upload),
-    processing: toMicros(timing.processing),
-    download: toMicros(timing.download),
+    ...phasesInMicros(timing),
     total: toMicros(timing.total),
     uncertainty: toMicros(timing.uncertainty ?? null),
   };
