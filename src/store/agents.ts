@@ -11,8 +11,6 @@ import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
 import type { Heartbeat } from "../model/location.ts";
 import type { Database } from "./database.ts";
 
-export type AgentStore = ReturnType<typeof createAgentStore>;
-
 export interface Seen {
   /** When the hub received the heartbeat. */
   readonly now: number;

@@ -9,8 +9,6 @@ import { prepared } from "./prepared.ts";
 import type { ApiKey, Page } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
-export type ApiKeyStore = ReturnType<typeof createApiKeyStore>;
-
 export function createApiKeyStore(database: Database) {
   const { kysely } = database;
   const active = () => kysely.selectFrom("api_keys").selectAll().where("revoked", "=", 0);

@@ -48,8 +48,6 @@ export interface AuditPage {
   readonly limit: number;
 }
 
-export type AuditStore = ReturnType<typeof createAuditStore>;
-
 export const createAuditStore = ({ kysely }: Database) => ({
   /** Call it in the transaction of the change. */
   async record({ fields, ...entry }: AuditEntry): Promise<void> {

@@ -45,8 +45,6 @@ export interface DeployedAt extends Ownership {
   readonly location_id: string;
 }
 
-export type CallOverviewStore = ReturnType<typeof createCallOverviewStore>;
-
 /** Each method reads dozens of calls in a few statements. */
 export const createCallOverviewStore = (database: Database) => ({
   /** Lists the calls that `reader` may read. */

@@ -23,8 +23,6 @@ export interface Sealing {
   readonly onUnreadable: (found: StoredDocument) => void;
 }
 
-export type DocumentStore = ReturnType<typeof createDocumentStore>;
-
 export function createDocumentStore(database: Database, sealing: Sealing) {
   const rowsOf = (kind: ResourceKind): Rows =>
     database.kysely.selectFrom("documents").selectAll().where("kind", "=", kind);

@@ -12,8 +12,6 @@ import type { PendingAt } from "./records.ts";
 import { FOR_EVER } from "./schedules.ts";
 import { createInsightMarks } from "./stale-insights.ts";
 
-export type FleetStore = ReturnType<typeof createFleetStore>;
-
 /** A page of deployments, counted. */
 export interface CountedDeployments {
   readonly at: readonly { readonly location_id: string; readonly deployments: number }[];

@@ -24,8 +24,6 @@ export type Settlement = NewInsight | "keep" | "remove";
 
 export type InsightMeasures = Pick<Insight, (typeof MEASURES)[number]>;
 
-export type InsightStore = ReturnType<typeof createInsightStore>;
-
 export const createInsightStore = (database: Database) => ({
   ...createInsightMarks(database),
   ...createInsightInputs(database),

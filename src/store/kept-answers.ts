@@ -1,13 +1,12 @@
 // Keeps answers for repeated requests. They are sealed: some hold secrets that are shown only once.
 import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
+import type { Sealing } from "./documents.ts";
 import type { KeptAnswer } from "./records.ts";
 
 const placeOf = (id: string) => `kept_answers/${id}`;
 
-export type AnswerStore = ReturnType<typeof createAnswerStore>;
-
-export const createAnswerStore = ({ kysely }: Database, sealer: Sealer) => ({
+export const createAnswerStore = ({ kysely }: Database, { sealer }: Sealing) => ({
   /**
    * Returns undefined for the first request since `since`, which must then keep its answer in the
    * same transaction. Other requests wait for that transaction to end and get the kept answer. Call

@@ -6,8 +6,6 @@ import type { Lease } from "./records.ts";
 // was set back, far too late.
 const CLOCK_STEP_TTLS = 6;
 
-export type LeaseStore = ReturnType<typeof createLeaseStore>;
-
 /** Compare-and-set in the database, with a fence against former holders. */
 export function createLeaseStore({ kysely }: Database) {
   const ofLease = ({ name, fence }: Lease) =>

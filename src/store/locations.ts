@@ -4,8 +4,6 @@ import type { Database } from "./database.ts";
 import { FOR_EVER } from "./schedules.ts";
 import type { StoredLocation } from "./records.ts";
 
-export type LocationStore = ReturnType<typeof createLocationStore>;
-
 export const createLocationStore = ({ kysely }: Database) => ({
   /** Returns false if there is already a location with this id. */
   async insert(location: Omit<StoredLocation, keyof KeyState | "removed">): Promise<boolean> {

@@ -4,6 +4,7 @@ import { keyIdOf, SealError } from "../runtime/secrets.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
+import type { Sealing } from "./documents.ts";
 import { resealAnswer } from "./kept-answers.ts";
 import type { RotationStep } from "./records.ts";
 import { resealDocument, SEALED_KINDS } from "./sealed-documents.ts";
@@ -12,9 +13,7 @@ const CHECK_TEXT = "sonde";
 const checkPlace = (keyId: string) => `master_keys/${keyId}`;
 const BATCH = 100;
 
-export type MasterKeyStore = ReturnType<typeof createMasterKeyStore>;
-
-export const createMasterKeyStore = (database: Database, sealer: Sealer) => ({
+export const createMasterKeyStore = (database: Database, { sealer }: Sealing) => ({
   /** The id of the current key. */
   keyId: sealer.keyId,
   /**

@@ -8,8 +8,6 @@ import type { ExpiredRun, PendingRun, ResultPage, RunPlan, UnpublishedRun } from
 import { placeOnPage } from "./result-pages.ts";
 import type { Schema } from "./schema.ts";
 
-export type PendingRunStore = ReturnType<typeof createPendingRunStore>;
-
 export function createPendingRunStore(database: Database) {
   const rows = () => database.kysely.selectFrom("pending_runs").selectAll();
   const one = async (query: ReturnType<typeof rows>): Promise<PendingRun | undefined> => {

@@ -19,8 +19,6 @@ import { isAmong, textAt } from "./database.ts";
 /** Older results are not news: simulated or imported history, for example. */
 const NEWS_MS = 86_400_000;
 
-export type RecordedStore = ReturnType<typeof createRecordedStore>;
-
 export const createRecordedStore = (database: Database) => ({
   /** The place of the newest row; undefined if there is none. */
   async last(): Promise<RecordedPlace | undefined> {

@@ -7,8 +7,6 @@ import type { Database } from "./database.ts";
 import type { DueToken } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
-export type RenewalStore = ReturnType<typeof createRenewalStore>;
-
 /** The renewal time of a token after it, or its setting, was written. */
 export const DUE_WHEN_WRITTEN = sql<number>`coalesce(renewal_asked + ${LEAST_BETWEEN_MS}, ${AT_ONCE})`;
 

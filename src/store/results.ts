@@ -15,8 +15,6 @@ import type { MissedRun, Recorded, ResultPage } from "./records.ts";
 import { idsOnPage, placeOnPage } from "./result-pages.ts";
 import { numbersIn, toContent, toContext, toResult } from "./result-row.ts";
 
-export type ResultStore = ReturnType<typeof createResultStore>;
-
 export function createResultStore(database: Database) {
   const rows = (ids: readonly string[]) =>
     database.kysely
@@ -69,9 +67,7 @@ export function createResultStore(database: Database) {
   };
 }
 
-export type WorkflowResultStore = ReturnType<typeof createWorkflowResultStore>;
-
-/** Reads the results of workflows' runs as a whole; `ResultStore` writes them. */
+/** Reads the results of workflows' runs as a whole; `results` writes them. */
 export function createWorkflowResultStore(database: Database) {
   const documents = () => database.kysely.selectFrom("workflow_results").select("document");
   return {

@@ -13,8 +13,6 @@ import type { DividedTable, Partition } from "./partitions.ts";
 import { completeSince } from "./result-days.ts";
 import type { Schema } from "./schema.ts";
 
-export type RetentionStore = ReturnType<typeof createRetentionStore>;
-
 export const createRetentionStore = (database: Database) => ({
   /**
    * How long a batch should take. SQLite blocks the process meanwhile; on PostgreSQL, hardly

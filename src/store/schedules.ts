@@ -26,8 +26,6 @@ const COLUMNS = [
   "active_until",
 ] as const;
 
-export type ScheduleStore = ReturnType<typeof createScheduleStore>;
-
 export function createScheduleStore(database: Database) {
   const rows = () => database.kysely.selectFrom("schedules").select(COLUMNS);
   return {

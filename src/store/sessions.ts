@@ -4,8 +4,6 @@ import type { Database } from "./database.ts";
 import { toApiKey } from "./api-keys.ts";
 import type { ApiKey, Session, SessionBounds } from "./records.ts";
 
-export type SessionStore = ReturnType<typeof createSessionStore>;
-
 export const createSessionStore = (database: Database) => ({
   ...sessionRows(database),
   ...codeRows(database),

@@ -15,8 +15,6 @@ export interface OpeningFilter {
   readonly limit?: number;
 }
 
-export type SlotStore = ReturnType<typeof createSlotStore>;
-
 export function createSlotStore(database: Database) {
   const { kysely } = database;
   return {

@@ -19,8 +19,6 @@ import { numberNames, numberOf } from "./names.ts";
 import { createRetentionStore } from "./retention.ts";
 import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
 
-export type StatCheckStore = ReturnType<typeof createStatCheckStore>;
-
 const DAY_MS = 86_400_000;
 
 export const createStatCheckStore = (database: Database) => ({

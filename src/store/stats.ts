@@ -18,8 +18,6 @@ import type { TimeRange } from "./result-days.ts";
 import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
 import type { SummaryRow } from "./summary-rows.ts";
 
-export type StatStore = ReturnType<typeof createStatStore>;
-
 export const createStatStore = (database: Database) => ({
   period: (query: StatQuery, time: number) => readPeriod(database, query, time),
   /**

@@ -16,8 +16,6 @@ export interface Usage {
   readonly bytes: number;
 }
 
-export type UsageStore = ReturnType<typeof createUsageStore>;
-
 export const createUsageStore = ({ kysely, rowLocks }: Database) => ({
   /** Until the transaction ends, others that lock the owner wait before they count. */
   async lock({ owner, org }: Actor): Promise<void> {
