@@ -60,6 +60,7 @@ async function ensureKey(store: Store): Promise<void> {
   const principal = { owner: OWNER, org: null, access_level: "OWNER" } as const;
   const key = {
     ...principal,
+    name: null,
     key_id: "0-first-key",
     created: now,
     last_update: now,

@@ -9,8 +9,10 @@ import type { Config } from "../config/config.ts";
 import { ACCESS_LEVELS } from "../model/access.ts";
 import type { AccessLevel } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
+import { Name } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
-import { show } from "../model/validate.ts";
+import { Type } from "../model/type.ts";
+import { createValidator, show } from "../model/validate.ts";
 import { reachable } from "../runtime/ops-client.ts";
 import { ACTOR, actorIn, addOwnerOptions, audit, examples, withStore } from "./command.ts";
 import type { Context, OwnerOptions } from "./command.ts";
@@ -18,6 +20,7 @@ import type { Context, OwnerOptions } from "./command.ts";
 const PAGE = 1000;
 
 interface KeyOptions extends OwnerOptions {
+  readonly name?: string;
   readonly level: AccessLevel;
 }
 
@@ -31,12 +34,16 @@ export function addKeyCommands(program: Command, context: Context): void {
       .description("Create an API key, and print it: it is shown only once.")
       .addOption(
         new Option("--level <level>", "what it may do").choices(ACCESS_LEVELS).default("VIEWER"),
-      ),
+      )
+      .option("--name <name>", "what it is for (default: none)", nameOfKey),
     `whose key it is (default: ${FIRST_OWNER})`,
   )
     .addHelpText(
       "after",
-      examples("sonde keys create --level EDITOR", "sonde keys create --owner ann --org acme"),
+      examples(
+        "sonde keys create --level EDITOR --name 'Build server'",
+        "sonde keys create --owner ann --org acme",
+      ),
     )
     .action((options: KeyOptions) => createKey(context, options));
   keys
@@ -63,13 +70,21 @@ export function addKeyCommands(program: Command, context: Context): void {
     .action(() => rotateMaster(context));
 }
 
+const named = createValidator(Type.Object({ name: Name }));
+
+function nameOfKey(name: string): string {
+  const [fault] = named.faults({ name });
+  if (fault !== undefined) throw invalid(`--${fault}`);
+  return name;
+}
+
 async function createKey({ config, print }: Context, options: KeyOptions): Promise<void> {
-  const { level: access_level } = options;
+  const { level: access_level, name } = options;
   const { owner, org } = actorIn(options) ?? { owner: FIRST_OWNER, org: null };
   await withStore(config(), async (store) => {
-    const issued = await issueKey(store, ACTOR, { owner, org, access_level });
-    const { key_id, api_key } = issued as IssuedKey; // a new id is never taken
-    print(`${JSON.stringify({ id: key_id, api_key, owner, org, access_level })}\n`);
+    const issued = await issueKey(store, ACTOR, { owner, org, access_level, name });
+    const { key_id: id, api_key, ...key } = issued as IssuedKey; // a new id is never taken
+    print(`${JSON.stringify({ id, api_key, ...key })}\n`);
   });
 }
 
@@ -78,8 +93,8 @@ const listKeys = ({ config, print }: Context) =>
     let after: string | undefined = "";
     while (after !== undefined) {
       const keys = await store.apiKeys.list(null, { after, limit: PAGE });
-      for (const { key_id, created, owner, org, access_level } of keys) {
-        const line = { id: key_id, owner, org, access_level, created: formatInstant(created) };
+      for (const { key_id: id, owner, org, access_level, name, created } of keys) {
+        const line = { id, owner, org, access_level, name, created: formatInstant(created) };
         print(`${JSON.stringify(line)}\n`);
       }
       after = keys.length < PAGE ? undefined : keys.at(-1)?.key_id;

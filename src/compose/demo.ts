@@ -107,6 +107,7 @@ async function withKey(
     owner: FIRST_OWNER,
     org: null,
     access_level: "EDITOR",
+    name: "Demo",
   });
   try {
     await work((issued as IssuedKey).api_key); // a new id is never taken

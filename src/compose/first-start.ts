@@ -50,6 +50,7 @@ export async function ensureFirstKey(
       owner: FIRST_OWNER,
       org: null,
       access_level: "OWNER",
+      name: "First key",
       api_key: preset,
     });
     if (made) dataDir.write(KEY_FILE, `${made.api_key}\n`);

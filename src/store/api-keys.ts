@@ -102,6 +102,7 @@ export const toApiKey = (row: Selectable<Schema["api_keys"]>): ApiKey => ({
   owner: row.owner,
   org: row.org,
   access_level: row.access_level as AccessLevel,
+  name: row.name,
   created: row.created,
   last_update: row.last_update,
   revoked: row.revoked === 1,

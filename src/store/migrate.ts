@@ -27,6 +27,7 @@ import * as agentsByLocation from "./migrations/0017-agents-by-location.ts";
 import * as locationKeys from "./migrations/0018-location-keys.ts";
 import * as sessions from "./migrations/0019-sessions.ts";
 import * as recorded from "./migrations/0020-recorded.ts";
+import * as keyNames from "./migrations/0021-key-names.ts";
 
 /** All migrations by name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -50,6 +51,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0018-location-keys": locationKeys,
   "0019-sessions": sessions,
   "0020-recorded": recorded,
+  "0021-key-names": keyNames,
 };
 
 export const NEWEST = Object.keys(MIGRATIONS).at(-1) as string;

@@ -184,6 +184,8 @@ export interface StoredLocation extends Location, KeyState {
 }
 
 export interface ApiKey extends Principal {
+  /** What the key is for; null if its issuer did not say. */
+  readonly name: string | null;
   readonly created: number;
   readonly last_update: number;
   readonly revoked: boolean;

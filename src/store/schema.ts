@@ -85,6 +85,7 @@ interface ApiKeysTable {
   owner: string;
   org: string | null;
   access_level: string;
+  name: string | null;
   created: number;
   last_update: number;
   revoked: number;

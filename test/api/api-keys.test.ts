@@ -21,7 +21,7 @@ it.each(["VIEWER", "EDITOR", "OWNER"])(
     const { status, body } = await api.send<KeyAnswer>({
       method: "POST",
       path: "/api_keys/",
-      body: { access_level },
+      body: { access_level, name: "Build server" },
       as,
     });
     const instant = expect.stringMatching(/\.\d{6}Z$/);
@@ -33,6 +33,7 @@ it.each(["VIEWER", "EDITOR", "OWNER"])(
         owner: "bob",
         org: "org",
         access_level,
+        name: "Build server",
         created: instant,
         last_update: instant,
       },
@@ -42,13 +43,14 @@ it.each(["VIEWER", "EDITOR", "OWNER"])(
   },
 );
 
-it("issues a VIEWER key by default", async () => {
+it("issues a VIEWER key without a name by default", async () => {
   const { body } = await api.send({ method: "POST", path: "/api_keys/" });
-  expect(body["access_level"]).toBe("VIEWER");
+  expect(body).toMatchObject({ access_level: "VIEWER", name: null });
 });
 
 it.each([
   [{ access_level: "ROOT" }, "access_level: 'ROOT' is not one of ['VIEWER', 'EDITOR', 'OWNER']"],
+  [{ name: "" }, "name: '' is too short (at least 1 character)"],
   [{ owner: "eve" }, "Additional properties are not allowed ('owner' was unexpected)"],
 ])("refuses a key of %o", async (body, error_msg) => {
   const answer = await api.send({
@@ -65,14 +67,17 @@ it("lists the active keys of the owner, without secrets", async () => {
   const issued = await api.send<KeyAnswer>({
     method: "POST",
     path: "/api_keys/",
+    body: { name: "Build server" },
   });
   const { body, text } = await api.send<List>({ path: "/api_keys/" });
   expect(body.results.map(({ id }) => id)).toEqual([api.ann.key_id, issued.body.id]);
+  expect(body.results[1]).toMatchObject({ name: "Build server" });
   expect(Object.keys(body.results[0] ?? {}).sort()).toEqual([
     "access_level",
     "created",
     "id",
     "last_update",
+    "name",
     "org",
     "owner",
   ]);

@@ -98,6 +98,7 @@ describe("the command line", { timeout: 60_000 }, () => {
       ["keys", "create", "--level", "ROOT"],
       "--level: 'ROOT' is not one of VIEWER, EDITOR, OWNER; see `sonde keys create --help`",
     ],
+    [["keys", "create", "--name", ""], "--name: '' is too short (at least 1 character)"],
     [
       ["keys", "revoke"],
       "keys revoke needs <id>: a key's id, as `sonde keys list` shows it; see `sonde keys revoke --help`",

@@ -336,6 +336,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       owner: "ann",
       org: null,
       access_level: "EDITOR",
+      name: "Build server",
       created: T0,
       last_update: T0,
       revoked: false,

@@ -209,7 +209,7 @@ export async function insertKey(
   const [key, key_id] = [newApiKey(), newId(now)];
   const principal = { key_id, owner: "ann", org: null, access_level: "OWNER", ...change } as const;
   await store.apiKeys.insert(
-    { ...principal, created: now, last_update: now, revoked: false },
+    { ...principal, name: null, created: now, last_update: now, revoked: false },
     hashApiKey(key),
   );
   return { key, key_id };

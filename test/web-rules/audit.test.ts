@@ -34,11 +34,17 @@ it("names nothing that was deleted, is somebody else's, or has no name", () => {
 });
 
 it("says which key acted", () => {
-  const [own, other, gone] = ["0", "1", "2"].map((end) => `01m834jb0nq8aw0g1nmkcypz9${end}`);
-  const levels = new Map([[other as string, "EDITOR" as const]]);
-  expect(keyWords(own as string, levels, own)).toBe("Your key");
-  expect(keyWords(other as string, levels, own)).toBe("EDITOR key");
-  expect(keyWords(gone as string, levels, own)).toBe("Revoked key");
+  const [own, other, named, gone] = ["0", "1", "2", "3"].map(
+    (end) => `01m834jb0nq8aw0g1nmkcypz9${end}`,
+  );
+  const keys = new Map([
+    [other as string, { access_level: "EDITOR" as const, name: null }],
+    [named as string, { access_level: "VIEWER" as const, name: "Build server" }],
+  ]);
+  expect(keyWords(own as string, keys, own)).toBe("Your key");
+  expect(keyWords(other as string, keys, own)).toBe("EDITOR key");
+  expect(keyWords(named as string, keys, own)).toBe("Build server, VIEWER key");
+  expect(keyWords(gone as string, keys, own)).toBe("Revoked key");
   expect(keyWords(gone as string, undefined, own)).toBe("Key");
-  expect(keyWords("command line", levels, own)).toBeUndefined();
+  expect(keyWords("command line", keys, own)).toBeUndefined();
 });

@@ -60,6 +60,11 @@ it(
     await page.getByText("you are signed in with it").waitFor();
     await button("Issue a key").click();
     await page.getByLabel("Level").selectOption("EDITOR");
+    const name = page.getByLabel("Name");
+    await name.fill("x".repeat(1000));
+    await button("Issue the key").click();
+    await expect.poll(() => name.getAttribute("aria-invalid")).toBe("true");
+    await name.fill("Build server");
     await button("Issue the key").click();
     const shown = page.getByRole("dialog", { name: "The new key" }).locator("code");
     const key = (await shown.textContent()) ?? "";
@@ -78,8 +83,13 @@ it(
     await editor.page.getByText("You need an OWNER key").waitFor();
     expect(await editor.page.getByRole("link", { name: /^(API keys|Audit)$/ }).count()).toBe(0);
 
-    await page.getByRole("row", { name: key_id }).getByRole("button").click();
-    const question = page.getByRole("dialog", { name: `Revoke the key ${key_id}?` });
+    await page
+      .getByRole("row", { name: `Build server ${key_id}` })
+      .getByRole("button")
+      .click();
+    const question = page.getByRole("dialog", {
+      name: `Revoke the key Build server (${key_id})?`,
+    });
     await question.getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("row", { name: key_id }).waitFor({ state: "detached" });
     await expect(byKey.send("GET", "/session/")).rejects.toThrow("401");

@@ -45,16 +45,23 @@ export function placeOf(
 export const deletedIn = (entries: readonly AuditEntry[]): ReadonlySet<string> =>
   new Set(entries.flatMap(({ action, object_id }) => (action === "delete" ? [object_id] : [])));
 
-/** The levels of the owner's active keys, by id; undefined while they are read. */
-export type KeyLevels = ReadonlyMap<string, AccessLevel> | undefined;
+export interface NamedKey {
+  readonly access_level: AccessLevel;
+  readonly name: string | null;
+}
+
+/** The owner's active keys, by id; undefined while they are read. */
+export type KeysById = ReadonlyMap<string, NamedKey> | undefined;
 
 const NO_KEYS = ["command line", "first start", "demo"];
 
 /** Describes the key that an entry's actor used; undefined for an actor without a key. */
-export function keyWords(actor: string, levels: KeyLevels, own: string | undefined) {
+export function keyWords(actor: string, keys: KeysById, own: string | undefined) {
   if (NO_KEYS.includes(actor)) return undefined;
   if (actor === own) return "Your key";
-  if (levels === undefined) return "Key";
-  const level = levels.get(actor);
-  return level === undefined ? "Revoked key" : `${level} key`;
+  if (keys === undefined) return "Key";
+  const key = keys.get(actor);
+  if (key === undefined) return "Revoked key";
+  const { name, access_level } = key;
+  return name === null ? `${access_level} key` : `${name}, ${access_level} key`;
 }

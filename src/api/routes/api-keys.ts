@@ -1,7 +1,7 @@
 // API keys of the caller's owner. A key is shown once, when it is issued.
 import { ACCESS_LEVELS } from "../../model/access.ts";
 import { notFound } from "../../model/errors.ts";
-import { Id, Owner, Timestamp, nullable, withDefault } from "../../model/fields.ts";
+import { Id, Name, Owner, Timestamp, nullable, withDefault } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { Type } from "../../model/type.ts";
 import { createValidator } from "../../model/validate.ts";
@@ -17,8 +17,13 @@ import { LIST_PAGING } from "../http/parameters.ts";
 
 const AccessLevelSchema = Type.Enum([...ACCESS_LEVELS]);
 
+const KeyName = nullable(Name, { description: "what the key is for", examples: ["Build server"] });
+
 const KeyBody = Type.Object(
-  { access_level: Type.Optional(withDefault(AccessLevelSchema, "VIEWER")) },
+  {
+    access_level: Type.Optional(withDefault(AccessLevelSchema, "VIEWER")),
+    name: Type.Optional(withDefault(KeyName, null)),
+  },
   { additionalProperties: false },
 );
 const keyBody = createValidator(KeyBody);
@@ -28,6 +33,7 @@ const known = {
   owner: Owner,
   org: nullable(Type.String({ examples: ["shop"] })),
   access_level: AccessLevelSchema,
+  name: KeyName,
   created: Timestamp,
   last_update: Timestamp,
 };
@@ -92,7 +98,7 @@ async function issue(
   budgets: Budgets,
   now: number,
 ): Promise<unknown> {
-  const { access_level = "VIEWER" } = keyBody.parse(body);
+  const { access_level = "VIEWER", name = null } = keyBody.parse(body);
   const { owner, org } = principal;
   const api_key = newApiKey();
   const key: ApiKey = {
@@ -100,6 +106,7 @@ async function issue(
     owner,
     org,
     access_level,
+    name,
     created: now,
     last_update: now,
     revoked: false,
@@ -125,6 +132,7 @@ const toAnswer = (key: ApiKey) => ({
   owner: key.owner,
   org: key.org,
   access_level: key.access_level,
+  name: key.name,
   created: formatInstant(key.created),
   last_update: formatInstant(key.last_update),
 });

@@ -1,9 +1,8 @@
 // The audit trail: who changed which of the owner's objects, when and from where.
 import { useState } from "preact/hooks";
-import type { AccessLevel } from "../../../src/model/access.ts";
 import { withQuery } from "../api.ts";
 import { deletedIn, keyWords, placeOf } from "../audit.ts";
-import type { AuditEntry, KeyLevels, ObjectPlace } from "../audit.ts";
+import type { AuditEntry, KeysById, NamedKey, ObjectPlace } from "../audit.ts";
 import { readAll, useList } from "../lists.ts";
 import { TextField } from "../parts/field.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
@@ -74,7 +73,7 @@ function Entries(range: { readonly from: string | undefined; readonly to: string
 }
 
 function EntryTable({ rows }: { readonly rows: readonly AuditEntry[] }) {
-  const levels = useKeyLevels();
+  const keys = useKeys();
   const deleted = deletedIn(rows);
   return (
     <div class="scroll-x" role="region" aria-label="Entries, newest first" tabIndex={0}>
@@ -91,7 +90,7 @@ function EntryTable({ rows }: { readonly rows: readonly AuditEntry[] }) {
         </thead>
         <tbody>
           {rows.map((entry) => (
-            <EntryRow key={entry.id} {...{ entry, levels, place: placeOf(entry, deleted) }} />
+            <EntryRow key={entry.id} {...{ entry, keys, place: placeOf(entry, deleted) }} />
           ))}
         </tbody>
       </table>
@@ -99,25 +98,24 @@ function EntryTable({ rows }: { readonly rows: readonly AuditEntry[] }) {
   );
 }
 
-function useKeyLevels(): KeyLevels {
-  interface Key {
+function useKeys(): KeysById {
+  interface Key extends NamedKey {
     readonly id: string;
-    readonly access_level: AccessLevel;
   }
-  return useQuery<KeyLevels>(["keys", "levels"], async ({ signal }) => {
+  return useQuery<KeysById>(["keys", "by id"], async ({ signal }) => {
     const keys = await readAll<Key>("api_keys/", signal);
-    return new Map(keys.map(({ id, access_level }) => [id, access_level]));
+    return new Map(keys.map((key) => [key.id, key]));
   }).data;
 }
 
 interface EntryRowProps {
   readonly entry: AuditEntry;
-  readonly levels: KeyLevels;
+  readonly keys: KeysById;
   /** Undefined: the object is shown by its id. */
   readonly place: ObjectPlace | undefined;
 }
 
-const EntryRow = ({ entry, levels, place }: EntryRowProps) => (
+const EntryRow = ({ entry, keys, place }: EntryRowProps) => (
   <tr>
     <td class="whole">
       <Time at={entry.time} />
@@ -131,7 +129,7 @@ const EntryRow = ({ entry, levels, place }: EntryRowProps) => (
       {entry.fields.join(", ") || "–"}
     </td>
     <td class="whole" data-label="Who">
-      <Actor entry={entry} levels={levels} />
+      <Actor entry={entry} keys={keys} />
     </td>
     <td class={entry.address === null ? "nothing" : "whole"} data-label="Address">
       {entry.address ?? "–"}
@@ -156,9 +154,9 @@ function NamedObject({ id, place }: { readonly id: string; readonly place: Objec
   );
 }
 
-function Actor({ entry: { actor, owner }, levels }: Omit<EntryRowProps, "place">) {
+function Actor({ entry: { actor, owner }, keys }: Omit<EntryRowProps, "place">) {
   if (actor === null) return <>{owner ?? "someone"}, another owner</>;
-  const words = keyWords(actor, levels, session.value?.key_id);
+  const words = keyWords(actor, keys, session.value?.key_id);
   if (words === undefined) return <>{actor}</>;
   return (
     <>

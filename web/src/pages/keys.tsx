@@ -8,7 +8,7 @@ import { useList } from "../lists.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { DeleteButton } from "../parts/delete-button.tsx";
 import { Dialog, DialogButtons } from "../parts/dialog.tsx";
-import { SelectField } from "../parts/field.tsx";
+import { SelectField, TextField } from "../parts/field.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
 import { NeedsLevel } from "../parts/needs-level.tsx";
 import { Fault, Loading } from "../parts/notice.tsx";
@@ -20,6 +20,7 @@ import { has, readSession, session } from "../session.ts";
 interface ApiKey {
   readonly id: string;
   readonly access_level: AccessLevel;
+  readonly name: string | null;
   readonly created: string;
 }
 
@@ -65,6 +66,7 @@ function KeyTable() {
           <table class="middle blocks">
             <thead>
               <tr>
+                <th scope="col">Name</th>
                 <th scope="col">Id</th>
                 <th scope="col">Level</th>
                 <th scope="col">Issued</th>
@@ -86,7 +88,7 @@ function KeyTable() {
   );
 }
 
-function KeyRow({ apiKey: { id, access_level, created } }: { readonly apiKey: ApiKey }) {
+function KeyRow({ apiKey: { id, name, access_level, created } }: { readonly apiKey: ApiKey }) {
   const isOwn = id === session.value?.key_id;
   const revoked = async (): Promise<void> => {
     // Revoking the key of the session signs the reader out.
@@ -95,15 +97,19 @@ function KeyRow({ apiKey: { id, access_level, created } }: { readonly apiKey: Ap
   return (
     <tr>
       <th scope="row" class="whole">
-        <code>{id}</code> {isOwn && <span class="tag">you are signed in with it</span>}
+        {name ?? <span class="muted">no name</span>}{" "}
+        {isOwn && <span class="tag">you are signed in with it</span>}
       </th>
+      <td class="whole" data-label="Id">
+        <code>{id}</code>
+      </td>
       <td data-label="Level">{access_level}</td>
       <td class="whole" data-label="Issued">
         <Time at={created} />
       </td>
       <td class="number whole">
         <DeleteButton
-          what={`the key ${id}`}
+          what={name === null ? `the key ${id}` : `the key ${name} (${id})`}
           path={`api_keys/${encodeURIComponent(id)}/`}
           verb="Revoke"
           consequence={
@@ -137,22 +143,31 @@ interface IssueFormProps {
 }
 
 function IssueForm({ onClose, onIssued }: IssueFormProps) {
+  const [name, setName] = useState("");
   const [level, setLevel] = useState<AccessLevel>("VIEWER");
-  const { isBusy, submit, faultBeside } = useSending(async () => {
-    const body = { access_level: level };
+  const body = { access_level: level, ...(name !== "" && { name }) };
+  const save = async (): Promise<void> => {
     const { api_key } = await send<{ readonly api_key: string }>("POST", "api_keys/", { body });
     onIssued(api_key);
     await invalidate(["keys"]);
-  });
+  };
+  const { isBusy, submit, faultAt, faultBeside } = useSending(save, { body });
   return (
     <form class="stack" onSubmit={submit}>
+      <TextField
+        label="Name"
+        hint="What the key is for, such as Build server."
+        value={name}
+        onInput={setName}
+        fault={faultAt("name")}
+      />
       <SelectField
         label="Level"
         value={level}
         choices={ACCESS_LEVELS.map((value) => ({ value, name: MEANINGS[value] }))}
         onChange={setLevel}
       />
-      <Fault error={faultBeside()} />
+      <Fault error={faultBeside("name")} />
       <DialogButtons verb="Issue the key" isBusy={isBusy} onCancel={onClose} />
     </form>
   );
