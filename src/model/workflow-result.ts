@@ -36,6 +36,20 @@ export function outcomeOfWorkflow(
   return { result: "COMPLETE", result_category: "PASS", message: null };
 }
 
+export interface QuotedCall {
+  /** From 0. */
+  readonly step: number;
+  /** The outcome's message without that of the call. */
+  readonly unquoted: string;
+}
+
+/** Returns the call whose own message ends this message of `outcomeOfWorkflow`, if any does. */
+export function quotedCall(message: string | null): QuotedCall | undefined {
+  const [unquoted, number] =
+    /^call (\d+) of \d+ ended with [A-Z_]+(?=: )/.exec(message ?? "") ?? [];
+  return unquoted === undefined ? undefined : { step: Number(number) - 1, unquoted };
+}
+
 export function countsOfWorkflow(results: readonly Result[]): WorkflowResult["counts"] {
   const counts = { passed: 0, warnings: 0, failed: 0, not_made: 0 };
   for (const { meta } of results) {

@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { createManualClock } from "../support/manual-clock.ts";
 import { createCall, sharedApi, startApi } from "../support/api.ts";
@@ -176,6 +177,13 @@ it.each<[string, number, string, unknown, Record<string, string>]>([
     "The Content-Type is not supported; send application/json",
     "{}",
     { "content-type": "json" },
+  ],
+  [
+    "compression",
+    415,
+    "Content-Encoding 'gzip' is not supported; send the body uncompressed",
+    gzipSync("{}"),
+    { "content-encoding": "gzip" },
   ],
   [
     "bad JSON",

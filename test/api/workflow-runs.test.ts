@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Context } from "../../src/model/context.ts";
 import { formatInstant } from "../../src/model/instant.ts";
+import type { WorkflowResult } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
+import type { PendingRun } from "../../src/store/records.ts";
 import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, Caller, List, TestApi } from "../support/api.ts";
 import { aWorkflowReport } from "../support/runs.ts";
@@ -248,6 +250,34 @@ describe("the result of a workflow", () => {
     expect(body.counts).toMatchObject({ calls: 2 });
     expect(body.results.map(({ meta }) => meta["call_id"])).toEqual([open.id]);
     expect((await resultOf(api, ofShared)).body.results).toHaveLength(2);
+  });
+
+  it("repeats the message of a call only to those who may read the call's results", async () => {
+    const bob = await api.caller("bob");
+    const hidden = await createCall(api);
+    const open = await createCall(api, { access: { results: true } });
+    const call_ids = [hidden.id, open.id];
+    const id = await createWorkflow(api, { call_ids, access: { public: true } });
+    const ended = (call: number): string => `call ${call} of 2 ended with CONNECTION_ERROR`;
+    for (const call of [1, 2]) {
+      const { body } = await run(api, id);
+      const pending = await api.store.pendingRuns.get(body.workflow_result_id);
+      const said = aWorkflowReport(pending as PendingRun);
+      const workflow = said.workflow as WorkflowResult;
+      const meta = { ...workflow.meta, message: `${ended(call)}: connect_refused: 10.0.0.7:80` };
+      await api.store.results.record([{ ...said, workflow: { ...workflow, meta } }]);
+    }
+    const messages = async (as: Caller): Promise<unknown[]> => {
+      const path = `/workflows/${id}/results/`;
+      const { results } = (await api.send<List<RunResult>>({ path, as })).body;
+      const single = await Promise.all(results.map((one) => resultOf(api, one.id, as)));
+      const listed = results.map(({ meta }) => meta["message"]);
+      expect(single.map(({ body }) => body.meta["message"])).toEqual(listed);
+      return listed;
+    };
+    const whole = `${ended(2)}: connect_refused: 10.0.0.7:80`;
+    expect(await messages(bob)).toEqual([ended(1), whole]);
+    expect(await messages(api.ann)).toEqual([`${ended(1)}: connect_refused: 10.0.0.7:80`, whole]);
   });
 
   it("shows the context of the run to those who may run the workflow", async () => {

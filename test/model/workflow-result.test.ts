@@ -3,6 +3,7 @@ import type { Result, ResultCode } from "../../src/model/result.ts";
 import {
   countsOfWorkflow,
   outcomeOfWorkflow,
+  quotedCall,
   stopsWorkflow,
 } from "../../src/model/workflow-result.ts";
 import { aResult, aRun } from "../support/runs.ts";
@@ -49,6 +50,18 @@ it("says which call ended it, and why", () => {
     "call 2 of 2 ended with CONNECTION_ERROR: timeout: no response came in time",
   );
   expect(outcomeOfWorkflow([first!]).message).toBeNull();
+});
+
+it.each<[string | null, ReturnType<typeof quotedCall>]>([
+  [
+    "call 12 of 20 ended with CONNECTION_ERROR: reset: a: b",
+    { step: 11, unquoted: "call 12 of 20 ended with CONNECTION_ERROR" },
+  ],
+  ["call 2 of 2 ended with HTTP_SERVER_ERROR", undefined],
+  ["still_running: the previous run has not ended", undefined],
+  [null, undefined],
+])("finds the call whose message a run repeats: %j", (message, quoted) => {
+  expect(quotedCall(message)).toEqual(quoted);
 });
 
 it("counts how calls ended", () => {

@@ -18,8 +18,18 @@ const FORBIDDEN_NAMES = new Set(["__proto__", "constructor", "prototype"]);
 export function acceptJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   const options = { parseAs: "buffer", bodyLimit: MAX_BODY_BYTES } as const;
-  app.addContentTypeParser("application/json", options, async (_request: unknown, body: Buffer) =>
-    parseJsonBody(body),
+  app.addContentTypeParser(
+    "application/json",
+    options,
+    async ({ headers }: FastifyRequest, body: Buffer) => {
+      const coding = headers["content-encoding"] ?? "identity";
+      if (coding.trim().toLowerCase() !== "identity")
+        throw new HttpError(
+          415,
+          `Content-Encoding ${show(coding)} is not supported; send the body uncompressed`,
+        );
+      return parseJsonBody(body);
+    },
   );
   // Some clients name a type, such as that of a form, and then send nothing.
   app.addContentTypeParser("*", options, async (request: FastifyRequest, body: Buffer) => {

@@ -9,6 +9,7 @@ import { WorkflowResultSchema } from "../../model/result.ts";
 import type { WorkflowResult } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";
 import type { Workflow } from "../../model/workflow.ts";
+import { quotedCall } from "../../model/workflow-result.ts";
 import { QUEUED, workflowResultWithoutCalls } from "../../model/result-without-call.ts";
 import { stepIds } from "../../runtime/ids.ts";
 import type { PendingRun, StoredDocument } from "../../store/records.ts";
@@ -57,7 +58,10 @@ export const workflowResultEndpoints = (deps: EndpointDeps): Endpoint[] => [
       const workflow = visible("Workflow", stored, principal);
       return listResults(deps, request, {
         targetId: workflow.id,
-        recorded: (page) => deps.store.workflowResults.listOfWorkflow(workflow.id, page),
+        recorded: async (page) => {
+          const found = await deps.store.workflowResults.listOfWorkflow(workflow.id, page);
+          return withReadableMessages(deps.store, principal, workflow, found);
+        },
         queued: (run) => queuedResult(run, workflow),
       });
     },
@@ -68,7 +72,8 @@ export const workflowResultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     path: "/workflows/results/:workflow_result_id/",
     tag,
     summary: "Get the result of a Workflow, with those of its calls",
-    description: "Whoever may read the Workflow may read its results.",
+    description:
+      "Whoever may read the Workflow may read its results; the message of a call only those who may read the call's results.",
     missing: "Workflow result",
     level: "VIEWER",
     answer: WithSteps,
@@ -91,8 +96,35 @@ async function resultOf(
   if (!recorded)
     return { ...queuedResult(pending as PendingRun, workflow), results: [], context: null };
   const results = await stepsOf(store, principal, workflow, recorded);
+  const [shown] = await withReadableMessages(store, principal, workflow, [recorded]);
   const context = canRun(principal, workflow) && (await store.workflowResults.context(id));
-  return { ...recorded, results, context: context || null };
+  return { ...(shown as WorkflowResult), results, context: context || null };
+}
+
+/** The message of a run repeats that of a call, which may be shared less widely. */
+async function withReadableMessages(
+  store: Store,
+  principal: Principal,
+  workflow: StoredDocument,
+  found: WorkflowResult[],
+): Promise<WorkflowResult[]> {
+  if (isOwner(principal, workflow)) return found;
+  const quotes = found.map(({ id, meta }) => {
+    const quoted = quotedCall(meta.message);
+    const due = parseInstant(meta.due_time) as number;
+    return quoted && { ...quoted, id: stepIds(due, id, quoted.step + 1).at(-1) as string };
+  });
+  const steps = await store.results.getMany(quotes.flatMap((quote) => quote?.id ?? []));
+  const callIds = steps.map((step) => step.meta.call_id);
+  const open = await callsSharing("results", store, principal, callIds);
+  const readable = new Set(
+    steps.filter((step) => open.has(step.meta.call_id)).map((step) => step.id),
+  );
+  return found.map((result, n) => {
+    const quote = quotes[n];
+    if (!quote || readable.has(quote.id)) return result;
+    return { ...result, meta: { ...result.meta, message: quote.unquoted } };
+  });
 }
 
 /** Filtered, since a workflow may be shared more widely than its calls. */
