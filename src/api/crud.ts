@@ -170,7 +170,7 @@ export const filteredList = <
   defineEndpoint({
     ...list,
     description:
-      "In creation order. A filter by an id that does not exist, or that you may not read, gives an empty list.",
+      "In creation order. A filter by an id lists those of the objects that you may read that name it; an unknown id gives an empty list.",
     methods: ["GET"],
     tag: served.tag,
     level: "VIEWER",
