@@ -39,17 +39,19 @@ export function createCookies(clock: Clock) {
     for (const cookie of stored.values())
       if ((cookie.expiryTime() ?? Infinity) <= now) forget(cookie);
   };
-  const put = (cookie: Cookie, url: URL): void => {
+  /** Returns false if the jar refuses the cookie. */
+  const put = (cookie: Cookie, url: URL): boolean => {
     const left = cookie.TTL(clock.now());
     // From here on, the monotonic clock counts; tough-cookie counts Max-Age from the last access.
     const end = clock.monotonic() + left;
     cookie.maxAge = null;
     cookie.expires = end > LATEST_DATE ? "Infinity" : new Date(end);
-    if (!jar.setCookieSync(cookie, url.href, { ignoreError: true })) return;
+    if (!jar.setCookieSync(cookie, url.href, { ignoreError: true })) return false;
     const id = idOf(cookie);
     const hasRoom = stored.has(id) || stored.size < MAX_STORED;
     if (left > 0 && hasRoom) stored.set(id, cookie);
     else forget(cookie);
+    return true;
   };
 
   return {
@@ -64,14 +66,20 @@ export function createCookies(clock: Clock) {
       }
       return header;
     },
-    /** Takes the cookies that a response may set at its URL; ignores the others. */
-    store(url: URL, headers: readonly KeyValue[]): void {
+    /**
+     * Takes the cookies that a response may set at its URL; ignores the others. Returns the names
+     * of those that replace or delete a cookie of the request to that URL.
+     */
+    store(url: URL, headers: readonly KeyValue[]): ReadonlySet<string> {
+      const names = new Set<string>();
       const texts = headers.filter(isSetCookie).slice(0, MAX_PER_RESPONSE);
       if (texts.length > 0) forgetExpired();
       for (const { value } of texts) {
         const cookie = readCookie(value);
-        if (cookie && !hidesSecure(cookie, url, stored.values())) put(cookie, url);
+        if (!cookie || hidesSecure(cookie, url, stored.values()) || !put(cookie, url)) continue;
+        if (pathMatch(url.pathname, cookie.path ?? "/")) names.add(cookie.key);
       }
+      return names;
     },
   };
 }
@@ -126,6 +134,17 @@ export function withCookies(request: HttpRequest, cookies: Cookies): HttpRequest
     ...request,
     headers: [...request.headers.filter((header) => !isCookie(header)), { key: "Cookie", value }],
   };
+}
+
+/** Removes the call's own cookies of these names. */
+export function withoutCookies(request: HttpRequest, names: ReadonlySet<string>): HttpRequest {
+  if (names.size === 0 || !request.headers.some(isCookie)) return request;
+  const headers = request.headers.map((header) => {
+    if (!isCookie(header)) return header;
+    const left = header.value.split(";").filter((pair) => !names.has(nameOf(pair)));
+    return { ...header, value: left.join(";").trim() };
+  });
+  return { ...request, headers: headers.filter((each) => !isCookie(each) || each.value !== "") };
 }
 
 const isCookie = ({ key }: KeyValue): boolean => key.toLowerCase() === "cookie";

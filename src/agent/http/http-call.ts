@@ -11,7 +11,7 @@ import { createDeadline } from "../../runtime/deadline.ts";
 import type { Behaviour } from "./behaviour.ts";
 import { connect } from "./connect.ts";
 import type { Attempt, Network } from "./connect.ts";
-import { createCookies, withCookies } from "./cookies.ts";
+import { createCookies, withCookies, withoutCookies } from "./cookies.ts";
 import type { Cookies } from "./cookies.ts";
 import { exchange } from "./exchange.ts";
 import { agentFailure, CallFailure } from "./failure.ts";
@@ -123,8 +123,10 @@ async function followToEnd(
     const { status_code = 0, headers = [] } = progress.last.response ?? {};
     const isRedirect = status_code >= 300 && status_code <= 399;
     if (isRedirect) jar ??= createCookies(clock);
-    jar?.store(own.url, headers);
+    const renewed = jar?.store(own.url, headers) ?? new Set();
     if (!isRedirect) return;
+    // What a redirect sets is newer than the call's own cookies, which otherwise win.
+    own = withoutCookies(own, renewed);
     const next = redirectedRequest(own, { status_code, headers }, behaviour, progress.hops.length);
     own = await signed(next, clock);
     progress.hops.push(progress.last);

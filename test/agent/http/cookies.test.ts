@@ -5,11 +5,12 @@ import { systemClock } from "../../../src/runtime/clock.ts";
 import { createManualClock } from "../../support/manual-clock.ts";
 import { requestOf } from "../calling.ts";
 
-const store = (cookies: Cookies, url: URL, setCookies: readonly string[]): void =>
+const store = (cookies: Cookies, url: URL, setCookies: readonly string[]): void => {
   cookies.store(
     url,
     setCookies.map((value) => ({ key: "Set-Cookie", value })),
   );
+};
 
 /** Returns the `Cookie` header for `to` after `from` set the cookies. */
 function sent(from: string, setCookies: readonly string[], to: string): string {

@@ -276,6 +276,28 @@ describe("a redirect", () => {
     expect(plain.requests[0]?.headers.cookie).toBe(cookie);
   });
 
+  it("sends the cookies that it sets in place of the call's own", async () => {
+    await using target = await startTarget((request, response) => {
+      if (request.url === "/a/login") {
+        response.setHeader("Set-Cookie", [
+          "a=new; Path=/",
+          "b=; Path=/; Max-Age=0",
+          "c=new; Path=/c",
+          "d=new; Domain=other.example",
+        ]);
+        response.writeHead(302, { location: "/home" });
+      }
+      response.end();
+    });
+    await call(`${target.url}/a/login`, {
+      request: { headers: [{ key: "Cookie", value: "a=own; b=own; c=own; d=own" }] },
+    });
+    expect(target.requests.map(({ headers }) => headers.cookie)).toEqual([
+      "a=own; b=own; c=own; d=own",
+      "c=own; d=own; a=new",
+    ]);
+  });
+
   it("keeps the call's Host header on the same host only", async () => {
     await using elsewhere = await startTarget();
     await using target = await startTarget((request, response) => {
