@@ -27,9 +27,11 @@ export function exchange(
 ): Promise<void> {
   const timer = timePhases(trace, clock);
   return new Promise((resolve, reject) => {
+    let failed = false;
     const settle = (failure?: CallFailure): void => {
       deadline.watch(undefined);
       if (!failure) return resolve();
+      failed = true;
       response.free();
       reject(failure);
       socket.destroy();
@@ -43,7 +45,6 @@ export function exchange(
       if (trace.phases.download !== null) return;
       settle(exchangeFailure(cause, trace.response !== null));
     };
-    // When the connection is reset, undici takes a body without a length for complete.
     socket.once("error", fail);
     withoutStackTraces(socket);
     limitReading(socket, MAX_RESPONSE_BYTES, () => settle(tooLarge()));
@@ -55,6 +56,8 @@ export function exchange(
       onResponseStart: response.onResponseStart,
       onResponseData: response.onResponseData,
       onResponseEnd() {
+        // When the connection is reset, undici takes a body without a length for complete.
+        if (failed) return;
         timer.complete();
         socket.destroy(); // undici would destroy it with an error, which costs a stack trace
         response.end();

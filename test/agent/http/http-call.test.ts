@@ -286,6 +286,7 @@ describe("a target", () => {
       const outcome = await call(target.url);
       expect(outcome.result).toBe("CONNECTION_ERROR");
       expect(codeOf(outcome)).toBe(code);
+      expect(timingOfCall(outcome).download).toBeNull();
       expect(target.connections()).toBe(1);
     },
   );
