@@ -15,7 +15,7 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 100_000;
 
 interface AuditOptions extends OwnerOptions {
-  readonly since: number;
+  readonly since?: number;
   readonly limit: number;
 }
 
@@ -24,7 +24,7 @@ export function addAuditCommands(program: Command, context: Context): void {
   const list = trail
     .command("list")
     .description("Print who changed what and when, one JSON object a line, oldest first.")
-    .option("--since <time>", "from this ISO 8601 time on (default: all)", instantOf("--since"), 0)
+    .option("--since <time>", "from this ISO 8601 time on (default: all)", instantOf("--since"))
     .option(
       "--limit <number>",
       "print so many entries at most",
@@ -37,7 +37,7 @@ export function addAuditCommands(program: Command, context: Context): void {
 }
 
 async function listAudit({ config, print }: Context, options: AuditOptions): Promise<void> {
-  const { since, limit } = options;
+  const { since = 0, limit } = options;
   const of = actorIn(options);
   await withStore(config(), async (store) => {
     for (const { time, ...entry } of await store.audit.list({ since, of, limit }))

@@ -49,6 +49,8 @@ describe("the command line", { timeout: 60_000 }, () => {
         expect(each).toMatch(/\nExamples?:\n {2}\S*\s?\S*sonde/);
       for (const line of [top, help, ...helps].join("").split("\n"))
         expect(line.length, line).toBeLessThanOrEqual(80);
+      for (const text of [help, ...helps])
+        expect(text).not.toMatch(/\(default: [^)]*\)\s+\(default:/);
     }
   });
 
