@@ -61,7 +61,13 @@ async function databaseDisk(ground: Ground): Promise<Finding> {
   const space =
     isHere && size.folder ? await spaceAt(size.folder).catch(() => undefined) : undefined;
   if (space) return diskFinding(`the disk of PostgreSQL (${size.folder})`, space);
-  return skipped(
-    `the disk of PostgreSQL is on another machine: look there; the database has ${sizeOf(size.bytes)}`,
-  );
+  return unseenDisk(size.bytes, isHere);
 }
+
+/** PostgreSQL tells only members of pg_read_all_settings where its data is. */
+export const unseenDisk = (bytes: number, isHere: boolean): Finding =>
+  skipped(
+    isHere
+      ? `the disk of PostgreSQL: not looked at, because Sonde may not see where the data is: look yourself, or \`grant pg_read_all_settings\` to its role; the database has ${sizeOf(bytes)}`
+      : `the disk of PostgreSQL is on another machine: look there; the database has ${sizeOf(bytes)}`,
+  );

@@ -5,7 +5,7 @@ import { agentFindings } from "../../src/doctor/agents.ts";
 import { runChecks } from "../../src/doctor/check.ts";
 import { offsetFinding } from "../../src/doctor/clocks.ts";
 import { folderFindings } from "../../src/doctor/data-folder.ts";
-import { diskFinding } from "../../src/doctor/disk.ts";
+import { diskFinding, unseenDisk } from "../../src/doctor/disk.ts";
 import { lengthOf, percent, sizeOf } from "../../src/doctor/durations.ts";
 import { failureOf } from "../../src/doctor/finding.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
@@ -193,6 +193,12 @@ it("a disk is a warning with less than 15 % free, a failure with less than 5 %",
     "failure",
     "failure",
   ]);
+});
+
+it("a disk of PostgreSQL that cannot be seen is on another machine only if its address is", () => {
+  expect(textOf(unseenDisk(1024, false))).toMatch("PostgreSQL is on another machine");
+  expect(textOf(unseenDisk(1024, true))).toMatch("may not see where the data is");
+  expect(textOf(unseenDisk(1024, true))).not.toMatch("another machine");
 });
 
 it("a file of another user than the folder's is a failure: a command was run as root", () => {
