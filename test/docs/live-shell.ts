@@ -32,7 +32,7 @@ const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /** Replaces what the README defines for systemd, Compose and Kubernetes. */
 const DEFINITIONS = `
-sonde() { "$NODE" $V8_OPTIONS "$MAIN" "$@"; }
+sonde() { env "\${WITH[@]}" "$NODE" $V8_OPTIONS "$MAIN" "$@"; }
 logs() { cat "$LOGS/$1.log" | pick "$2"; }
 `;
 
@@ -59,6 +59,7 @@ export async function startLiveShell(setup: string): Promise<LiveShell> {
     LOCATION,
     CALL: service.schedules[0]?.target_id,
     SONDE_DATA_DIR: processes.agent.dataDir,
+    DATABASE: hub.SONDE_DATABASE_URL,
   };
   const running = stack.move();
   return {

@@ -82,6 +82,13 @@ export const recordedIn = (text: string): string[] => [
   ...new Set(text.match(/\b[a-z]+:[a-z_]+:[a-z0-9_]+\b/g) ?? []),
 ];
 
+/** Returns the variables of the shell that it reads and does not set itself. */
+export function variablesIn(shell: string): string[] {
+  const own: readonly string[] = shell.match(/\b[A-Z][A-Z_]*(?==)/g) ?? [];
+  const read = shell.match(/(?<=\$\{?)[A-Z][A-Z_]*/g) ?? [];
+  return [...new Set(read)].filter((name) => !own.includes(name));
+}
+
 /** Returns links as `file#heading`, relative to the page. */
 export const linksIn = (text: string): string[] =>
   [...withoutBlocks(text).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, link = ""]) => link);

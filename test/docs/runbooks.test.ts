@@ -1,11 +1,12 @@
 // The runbooks agree with the alerts, the program and its metrics, and each diagnosis runs against
 // a live system.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { runCommand } from "../../src/commands/command-line.ts";
+import { makeFolder } from "../support/process.ts";
 import { SERVICES, startLiveShell } from "./live-shell.ts";
 import type { LiveShell, ServiceName } from "./live-shell.ts";
 import {
@@ -18,6 +19,7 @@ import {
   recordedIn,
   sondeCommandsIn,
   sondeMentionsIn,
+  variablesIn,
 } from "./runbook-pages.ts";
 import type { Page } from "./runbook-pages.ts";
 
@@ -103,6 +105,45 @@ describe("the pages contain valid", () => {
     );
     expect(unknown).toEqual([]);
   });
+
+  it("variables, which the README's shell sets", () => {
+    const setup = README.blocks.filter(({ mark }) => mark === "setup").map(({ text }) => text);
+    const set = new Set(setup.join("\n").match(/\b[A-Z][A-Z_]*(?==)/g));
+    const unknown = PAGES.flatMap(({ name, blocks }) =>
+      blocks
+        .flatMap(({ text }) => variablesIn(text))
+        .filter((variable) => !set.has(variable))
+        .map((variable) => `${name}: ${variable}`),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  it.each(["systemd", "compose", "kubernetes"])(
+    "a `sonde` for %s, with the settings in WITH",
+    (mark) => {
+      using machine = makeFolder();
+      const { path } = machine;
+      const script = (name: string, text: string): void =>
+        writeFileSync(join(path, name), `#!/bin/bash\n${text}\n`, { mode: 0o755 });
+      const skip = "while (($#)) && [[ $1 != env && $1 != *node ]]; do shift; done";
+      // A container has settings of its own, and none of the shell's.
+      const contained = `${skip}\ncd /\nexec env -i PATH="$PATH" SONDE_MASTER_KEY=OLD "$@"`;
+      script("runuser", `${skip}\nexec "$@"`);
+      script("docker", contained);
+      script("kubectl", contained);
+      script("node", 'echo "$SONDE_MASTER_KEY $PWD ${*:2}"');
+      writeFileSync(join(path, "hub.env"), "SONDE_MASTER_KEY=OLD\n");
+      const definition = README.blocks
+        .find((block) => block.mark === mark)
+        ?.text.replaceAll("/etc/sonde/hub.env", join(path, "hub.env"))
+        .replaceAll("/opt/sonde/node_modules/.bin/node", join(path, "node"))
+        .replaceAll(/\/var\/lib\/sonde\/hub|\/data\b/g, path);
+      const input = `WITH=()\n${definition}\nsonde keys list\nWITH=(SONDE_MASTER_KEY=NEW)\nsonde keys list`;
+      const env = { PATH: `${path}:${process.env["PATH"]}` };
+      const { stdout, stderr } = spawnSync("bash", ["-eu"], { input, env, encoding: "utf8" });
+      expect(stdout, stderr).toBe(`OLD ${path} keys list\nNEW ${path} keys list\n`);
+    },
+  );
 
   it("shell blocks", () => {
     for (const { name, blocks } of PAGES) {
