@@ -153,6 +153,10 @@ it(
       const by = now === then ? "as in the week before" : `${Math.abs(now - then)} point`;
       expect(moved[at]).toContain(by);
     }
+    const passed = page.getByRole("row", { name: /^Calls that passed/ });
+    expect(await passed.locator("td[data-label=Now]").innerText()).toBe(
+      await page.locator("dt:text-is('Passed') + dd").innerText(),
+    );
     await bars.nth(6).click();
     await page.getByRole("heading", { name: `How ${worst.results[6]?.[1]} came about` }).waitFor();
 

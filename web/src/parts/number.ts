@@ -12,8 +12,10 @@ export function formatMs(ms: number | null | undefined): string {
 /** Two decimals, to compare a column. Rounds down: a failure never shows as 100. */
 export function formatPercent(percent: number | null | undefined): string {
   if (percent == null) return "–";
-  if (percent === 100 || percent === 0) return `${percent} %`;
-  return `${(Math.floor(percent * 100) / 100).toFixed(2)} %`;
+  // Removes the error of binary numbers before it is rounded down: 64.1 * 100 is 6409.999999999999.
+  const hundredths = Number((percent * 100).toFixed(6));
+  if (hundredths === 10_000 || hundredths === 0) return `${hundredths / 100} %`;
+  return `${(Math.floor(hundredths) / 100).toFixed(2)} %`;
 }
 
 /** `p95: 95 of 100 calls took this long or less.`, `p50: half of the calls took …`. */

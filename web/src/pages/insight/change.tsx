@@ -1,7 +1,7 @@
 // The measures of a report beside those of the period before.
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import type { InsightReport } from "../../insights.ts";
-import { formatMs } from "../../parts/number.ts";
+import { formatMs, formatPercent } from "../../parts/number.ts";
 import { wordOf } from "../../periods.ts";
 
 interface Measure {
@@ -16,7 +16,6 @@ interface Measure {
   readonly better?: "more" | "less";
 }
 
-const percent = (value: number): string => `${value.toFixed(2)} %`;
 const percentagePoints = (value: number): string => `${value.toFixed(2)} percentage points`;
 const whole = (value: number): string => String(Math.round(value));
 
@@ -28,7 +27,7 @@ const measuresOf = (report: InsightReport, change: NonNullable<InsightReport["ch
       name: "Calls that passed",
       now: report.pass_percent,
       by: change.pass_percent,
-      show: percent,
+      show: formatPercent,
       showChange: percentagePoints,
       better: "more",
     },
@@ -36,7 +35,7 @@ const measuresOf = (report: InsightReport, change: NonNullable<InsightReport["ch
       name: "Outliers",
       now: report.outlier_percent,
       by: change.outlier_percent,
-      show: percent,
+      show: formatPercent,
       showChange: percentagePoints,
       better: "less",
     },
