@@ -9,7 +9,7 @@ import { MoreButton } from "../parts/more-button.tsx";
 import { NeedsLevel } from "../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { isLocalTime, Time } from "../parts/time.tsx";
+import { instantOf, Time, zoneName } from "../parts/time.tsx";
 import { useQuery, useRead } from "../queries.ts";
 import { has, session } from "../session.ts";
 
@@ -23,7 +23,7 @@ export function Audit() {
         <NeedsLevel level="OWNER" does="see who changed what" />
       </>
     );
-  const zone = isLocalTime.value ? "local time" : "UTC";
+  const zone = zoneName();
   return (
     <>
       <PageHead
@@ -47,12 +47,6 @@ export function Audit() {
       <Entries from={instantOf(from)} to={instantOf(to)} />
     </>
   );
-}
-
-/** Parses a field's value, which has no zone, in UTC or local time as the reader chose. */
-function instantOf(text: string): string | undefined {
-  const date = new Date(isLocalTime.value ? text : `${text}Z`);
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
 function Entries(range: { readonly from: string | undefined; readonly to: string | undefined }) {

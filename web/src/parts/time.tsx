@@ -11,6 +11,15 @@ export function chooseLocalTime(isLocal: boolean): void {
   localStorage.setItem(LOCAL_TIME, isLocal ? "yes" : "no");
 }
 
+/** The zone that the reader chose, in words. */
+export const zoneName = (): string => (isLocalTime.value ? "local time" : "UTC");
+
+/** Parses the value of a date-time field, which has no zone, in the time that the reader chose. */
+export function instantOf(text: string, local = isLocalTime.value): string | undefined {
+  const date = new Date(local ? text : `${text}Z`);
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+
 const two = (n: number): string => String(n).padStart(2, "0");
 
 /** `2026-11-22 14:05:09`, in UTC or in local time. */

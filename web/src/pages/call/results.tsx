@@ -10,7 +10,7 @@ import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatMs } from "../../parts/number.ts";
 import { State } from "../../parts/state.tsx";
 import { toneOf } from "../../parts/tone.ts";
-import { Time } from "../../parts/time.tsx";
+import { instantOf, Time, zoneName } from "../../parts/time.tsx";
 import { OUTCOMES } from "../result/outcomes.ts";
 import type { ListedResult } from "./sample.ts";
 
@@ -33,7 +33,7 @@ interface Filters {
   readonly category: string;
   readonly type: string;
   readonly location_id: string;
-  /** As in date-time fields, in UTC: `2026-11-22T14:05`. */
+  /** As in date-time fields, in the reader's time: `2026-11-22T14:05`. */
   readonly from: string;
   readonly to: string;
 }
@@ -47,7 +47,12 @@ interface ResultsProps {
 
 export function Results({ id, places }: ResultsProps) {
   const [filters, setFilters] = useState(ANY);
-  const query = { order: "desc", ...filters, from: utc(filters.from), to: utc(filters.to) };
+  const query = {
+    order: "desc",
+    ...filters,
+    from: instantOf(filters.from),
+    to: instantOf(filters.to),
+  };
   const list = useList<ListedResult>(
     ["calls", id, "results", query],
     withQuery(`calls/${id}/results/`, { ...query, limit: PAGE }),
@@ -80,8 +85,6 @@ export function Results({ id, places }: ResultsProps) {
   );
 }
 
-const utc = (local: string): string => (local === "" ? "" : `${local}Z`);
-
 interface FilterFieldsProps {
   readonly filters: Filters;
   readonly places: readonly Place[];
@@ -112,13 +115,13 @@ const FilterFields = ({ filters, places, onChange }: FilterFieldsProps) => (
       onChange={(location_id) => onChange({ ...filters, location_id })}
     />
     <TextField
-      label="From (UTC)"
+      label={`From (${zoneName()})`}
       value={filters.from}
       input={{ type: "datetime-local" }}
       onInput={(from) => onChange({ ...filters, from })}
     />
     <TextField
-      label="Before (UTC)"
+      label={`Before (${zoneName()})`}
       value={filters.to}
       input={{ type: "datetime-local" }}
       onInput={(to) => onChange({ ...filters, to })}
