@@ -85,11 +85,15 @@ export const withCurl = (draft: CallDraft, { tags, ...request }: CurlRequest): C
 const nameOf = ({ method, url }: Pick<CurlRequest, "method" | "url">): string =>
   `${method} ${url.replace(/^https?:\/\//i, "").replace(/[?#].*$/s, "")}`.slice(0, 200);
 
-/** Returns a URL's host without the port; undefined if absent, or a variable may fill it in. */
+/**
+ * Returns a URL's host without the port, as domains are stored: in lower case, `exämple.com` as
+ * `xn--exmple-cua.com`. Undefined if absent, or a variable may fill it in.
+ */
 export function fixedHostOf(url: string): string | undefined {
   const [, authority = ""] = /^https?:\/\/([^/?#]+)/i.exec(url) ?? [];
   const host = authority.replace(/:\d*$/, "").toLowerCase();
-  return host === "" || /[{}%]|__/.test(host) ? undefined : host;
+  if (host === "" || /[{}%]|__/.test(host)) return undefined;
+  return URL.parse(`http://${host}/`)?.hostname ?? host;
 }
 
 /** Browsers turn line ends in a text area into line feeds: restores those of the text before. */
