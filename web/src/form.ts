@@ -45,17 +45,22 @@ export function useSending(
       setBusy(false);
     }
   };
-  const send = async (form: HTMLFormElement): Promise<void> => {
+  const send = async (form: HTMLFormElement, button: HTMLElement | null): Promise<void> => {
     const missing = missingFrom(body, required);
     if (missing.length > 0) setRefusal({ faults: missing, body });
     else await attempt(save);
-    requestAnimationFrame(() => form.querySelector<HTMLElement>(INVALID)?.focus());
+    requestAnimationFrame(() => {
+      const invalid = form.querySelector<HTMLElement>(INVALID);
+      if (invalid) invalid.focus();
+      else if (document.activeElement === document.body) button?.focus(); // lost while disabled
+    });
   };
   return {
     isBusy,
     submit(event) {
       event.preventDefault();
-      if (!isBusy) void send(event.currentTarget as HTMLFormElement);
+      const { submitter } = event as SubmitEvent;
+      if (!isBusy) void send(event.currentTarget as HTMLFormElement, submitter);
     },
     attempt,
     faultAt: (path) => faultOf(faults, path),

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { AccessLevel } from "../../src/model/access.ts";
 import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { focusMain } from "./focus.ts";
 import { leaving } from "./history-guard.ts";
 import { Announcement } from "./parts/announcement.tsx";
 import { Live } from "./parts/live.tsx";
@@ -92,11 +93,6 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
       <Announcement />
     </div>
   );
-}
-
-/** Moves the focus to the new page, for screen readers and the keyboard. */
-function focusMain(): void {
-  document.querySelector<HTMLElement>("#main")?.focus({ preventScroll: true });
 }
 
 function Places({ path }: { readonly path: string }) {

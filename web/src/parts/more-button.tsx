@@ -7,7 +7,13 @@ export const MoreButton = ({
   readonly list: Pages<unknown>;
 }) =>
   hasMore && (
-    <button class="button" type="button" disabled={isReading} onClick={readMore}>
+    // Not disabled: that would take the focus away from the keyboard.
+    <button
+      class="button"
+      type="button"
+      aria-disabled={isReading}
+      onClick={() => isReading || readMore()}
+    >
       Show more
     </button>
   );

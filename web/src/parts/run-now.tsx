@@ -32,6 +32,7 @@ function RunPanel({ start, page, ...target }: RunNowProps) {
   const [error, setError] = useState<Error | null>(null);
   const panel = useRef<HTMLElement>(null);
   const begin = async (): Promise<void> => {
+    if (isStarting) return;
     setStarting(true);
     setError(null);
     try {
@@ -64,7 +65,7 @@ function RunPanel({ start, page, ...target }: RunNowProps) {
         </div>
         <ContextFields rows={context} onChange={setContext} />
         <div class="row">
-          <button class="button primary" type="submit" disabled={isStarting}>
+          <button class="button primary" type="submit" aria-disabled={isStarting}>
             {run ? "Run again" : "Run now"}
           </button>
           {run && page !== undefined && (

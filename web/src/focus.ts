@@ -1,0 +1,6 @@
+// Where the focus goes when what had it is no longer there.
+
+/** Moves the focus to the contents of the page, for screen readers and the keyboard. */
+export function focusMain(): void {
+  document.querySelector<HTMLElement>("#main")?.focus({ preventScroll: true });
+}
