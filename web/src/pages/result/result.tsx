@@ -50,18 +50,7 @@ export function Result({ params: { id } }: { readonly params: { readonly id: str
 function Head({ result: { id, meta } }: { readonly result: ResultDocument }) {
   const { data: call } = useRead<Call>(["calls", meta.call_id], `calls/${meta.call_id}/`);
   const at = meta.start_time ?? meta.due_time;
-  const list = `calls/${meta.call_id}/results/`;
-  const key = ["calls", meta.call_id, "results", "beside", id];
-  const { data: before } = useRead<List<ResultDocument>>(
-    [...key, "before"],
-    withQuery(list, { order: "desc", to: at, limit: 1 }),
-  );
-  const { data: after } = useRead<List<ResultDocument>>(
-    [...key, "after"],
-    withQuery(list, { order: "asc", from: at, limit: 2 }),
-  );
-  const previous = before?.results[0]?.id;
-  const next = after?.results.find((other) => other.id !== id)?.id;
+  const { previous, next } = useBeside(id, meta.call_id, at);
   return (
     <PageHead
       title={`Result of ${call?.meta.name ?? "a call"}`}
@@ -77,6 +66,26 @@ function Head({ result: { id, meta } }: { readonly result: ResultDocument }) {
     </PageHead>
   );
 }
+
+/** Returns the ids of the call's results before and after one; `at` is its time. */
+function useBeside(id: string, callId: string, at: string) {
+  const after = new Date(Date.parse(at) + 1).toISOString();
+  const read = (query: Readonly<Record<string, string | number>>) =>
+    useRead<List<ResultDocument>>(
+      ["calls", callId, "results", "beside", query],
+      withQuery(`calls/${callId}/results/`, query),
+    ).data?.results;
+  const earlier = read({ order: "desc", to: at, limit: 1 });
+  const later = read({ order: "asc", from: after, limit: 1 });
+  // Runs missed at several locations were due at the same instant.
+  const together = read({ order: "asc", from: at, to: after, limit: MOST_TOGETHER });
+  if (!earlier || !later || !together) return {};
+  const ids = together.map((one) => one.id);
+  const place = ids.indexOf(id);
+  return { previous: ids[place - 1] ?? earlier[0]?.id, next: ids[place + 1] ?? later[0]?.id };
+}
+
+const MOST_TOGETHER = 1000;
 
 interface BesideProps {
   /** Undefined: there is none, or it is not known yet; the button keeps its place. */
