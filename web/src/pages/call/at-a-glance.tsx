@@ -33,7 +33,7 @@ interface AtAGlanceProps {
   readonly latest: readonly ListedResult[] | undefined;
   /** The call's state at its locations; undefined: not read yet; null: not known. */
   readonly state: CallNow | null | undefined;
-  /** Whether the call was just created: results for the time before may still be arriving. */
+  /** Whether simulated results for the time before may still be arriving. */
   readonly isGrowing: boolean;
 }
 

@@ -37,7 +37,8 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
   const places = useLocations();
   const [query] = useAddress();
   const [runs, setRuns] = useState<number>();
-  const isGrowing = useGrowing(id, call?.meta.created);
+  const isSimulated = call?.meta.tags.includes(SIMULATED_TAG) ?? false;
+  const isGrowing = useGrowing(id, isSimulated ? call?.meta.created : undefined);
   const [isDeploying, setDeploying] = useState(false);
   if (!call)
     return (
@@ -65,11 +66,7 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
       />
       <Charts id={id} places={places} />
       {isRunnable && <RunNow {...target} start={runs} />}
-      <Deployments
-        {...target}
-        isRunnable={isRunnable}
-        isSimulated={call.meta.tags.includes(SIMULATED_TAG)}
-      />
+      <Deployments {...target} isRunnable={isRunnable} isSimulated={isSimulated} />
       <StatsTable id={id} location={query["location"]} />
       <Results id={id} places={places} />
       {isDeploying && (

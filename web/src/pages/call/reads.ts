@@ -6,6 +6,7 @@ import { send, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
 import { overviewKey } from "../../call-overview.ts";
 import type { CallOverview } from "../../call-overview.ts";
+import { readAll } from "../../lists.ts";
 import { now } from "../../now.ts";
 import { invalidate, useQuery, useRead } from "../../queries.ts";
 import { MOST_LINES, sampleOfResult, sampleOfStat, withMissed, withTimesOf } from "./sample.ts";
@@ -13,7 +14,6 @@ import type { ListedResult, Sample, StatEntry } from "./sample.ts";
 import { kindOf, periodsIn } from "./view.ts";
 import type { View } from "./view.ts";
 
-const MOST_RESULTS = 1000;
 const MOST_PERIODS = 1000;
 
 export interface HistogramAnswer {
@@ -73,9 +73,9 @@ export const useDaysAt = (id: string, locations: readonly string[], limit: numbe
 const [YOUNG_MS, GROWS_EVERY_MS] = [120_000, 4000];
 
 /**
- * Tells whether the call was just created: results for the time before may still be arriving
- * (`sonde simulate`, the demo), without events. Meanwhile, polls its statistics and the locations,
- * which may be as new.
+ * Tells whether a simulated call was just created: results for the time before may still be
+ * arriving (`sonde simulate`, the demo), without events. Meanwhile, polls its statistics and the
+ * locations, which may be as new. `created` is undefined for other calls.
  */
 export function useGrowing(id: string, created: string | undefined): boolean {
   const until = created === undefined ? 0 : Date.parse(created) + YOUNG_MS;
@@ -184,9 +184,8 @@ async function readResults(
     from: iso(range[0]),
     to: iso(range[1]),
     location_id: location,
-    limit: MOST_RESULTS,
   });
-  const { results } = await send<List<ListedResult>>("GET", path, { signal });
+  const results = await readAll<ListedResult>(path, signal);
   const ended = results.filter(({ meta }) => !["QUEUED", "PROCESSING"].includes(meta.result));
   const byPlace = Map.groupBy(ended, ({ meta }) => meta.location_id);
   const samples = (some: readonly ListedResult[]): Sample[] =>
