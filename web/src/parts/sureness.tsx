@@ -3,9 +3,9 @@ import type { Result } from "../../../src/model/result.ts";
 import { State } from "./state.tsx";
 import { doubtOf, latenessOf, startText, sureText } from "./sure-text.ts";
 
-/** Shows nothing if no call was made. */
+/** Shows nothing if nothing was timed: a call whose name has no address has a total of 0. */
 export function Sureness({ result: { timing, meta } }: { readonly result: Result }) {
-  if (timing.total === null) return null;
+  if (!timing.total) return null;
   const sure = sureText(timing);
   const doubt = doubtOf(timing);
   const late = latenessOf(meta);

@@ -44,29 +44,41 @@ interface WaterfallProps {
 
 export function Waterfall({ title, rows, detailed = false }: WaterfallProps) {
   const end = Math.max(...rows.map(({ offsetMs, timing }) => offsetMs + lengthOf(timing)), 0);
-  if (end === 0) return <p class="muted">No call was made, so there is nothing to time.</p>;
+  const isTimed = end > 0;
+  if (!isTimed && (detailed || rows.every(({ state }) => !state))) return <Untimed rows={rows} />;
   const Row = detailed ? PhaseLines : BarLine;
   return (
     <figure
       class={`waterfall ${rows.some(({ state }) => state) && !detailed ? "with-states" : ""}`}
       aria-label={title}
     >
-      <Scale end={end} />
+      {isTimed && <Scale end={end} />}
       <ol>
         {rows.map((row) => (
           <Row {...row} end={end} />
         ))}
       </ol>
       {!detailed && <Legend rows={rows} />}
-      <details>
-        <summary>Show as a table</summary>
-        <div class="scroll-x" role="region" aria-label={`${title}, as a table`} tabIndex={0}>
-          <PhaseTable rows={rows} />
-        </div>
-      </details>
+      {isTimed && (
+        <details>
+          <summary>Show as a table</summary>
+          <div class="scroll-x" role="region" aria-label={`${title}, as a table`} tabIndex={0}>
+            <PhaseTable rows={rows} />
+          </div>
+        </details>
+      )}
     </figure>
   );
 }
+
+/** A call whose name has no address was made, but has no times. */
+const Untimed = ({ rows }: Pick<WaterfallProps, "rows">) => (
+  <p class="muted">
+    {rows.every(({ timing }) => timing.total === null)
+      ? "No call was made, so there is nothing to time."
+      : "The call ended before anything was timed."}
+  </p>
+);
 
 /** A label beyond this share of the scale would leave the figure. */
 const LABELLED = 0.85;

@@ -1,0 +1,212 @@
+// What the pages show of calls without times, of many runs at once, and after something is gone,
+// in a real browser.
+import { randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openFolder } from "../support/data-folder.ts";
+import { startPages } from "../support/pages.ts";
+import { makeFolder } from "../support/process.ts";
+import { aCall, aReport, aRun } from "../support/runs.ts";
+import type { PendingRun } from "../../src/store/records.ts";
+
+const OWNER = "owner";
+const MANY = 1100;
+const HALF_AN_HOUR = 1_800_000;
+const PLACES = ["paris", "tokyo", "lima"];
+
+interface Made {
+  readonly id: string;
+}
+
+const folder = makeFolder();
+let pages: Awaited<ReturnType<typeof startPages>>;
+/** Ids of a call with many results, and of one whose runs were missed, its runs in order. */
+let many: string;
+let missed: string[];
+
+beforeAll(async () => {
+  const masterKey = randomBytes(32);
+  mkdirSync(folder.dataDir, { recursive: true });
+  writeFileSync(join(folder.dataDir, "master-key"), masterKey.toString("base64"));
+  const store = await openFolder(folder, masterKey);
+  const now = await store.now();
+  const runsOf = async (runs: readonly PendingRun[], result: "COMPLETE" | "MISSED") => {
+    await store.pendingRuns.insert(runs);
+    await store.results.record(runs.map((run) => aReport(run, { result })));
+    return runs.map(({ result_id }) => result_id);
+  };
+  const [busy, absent] = [aCall({ owner: OWNER }), aCall({ owner: OWNER })];
+  await store.transaction(async ({ documents }) => {
+    await documents.insert(busy);
+    await documents.insert(absent);
+  });
+  many = busy.id;
+  const common = { owner: OWNER, deployment_id: null };
+  const start = now - HALF_AN_HOUR;
+  await runsOf(
+    Array.from({ length: MANY }, (_, n) =>
+      aRun({ ...common, target_id: busy.id, due_time: start + n * 1000 }),
+    ),
+    "COMPLETE",
+  );
+  const at = (due_time: number) =>
+    PLACES.map((location_id) => aRun({ ...common, target_id: absent.id, due_time, location_id }));
+  missed = [
+    ...(await runsOf(at(start), "MISSED")),
+    ...(await runsOf(at(start + 60_000), "MISSED")),
+  ];
+  await store.close();
+  pages = await startPages({ env: { SONDE_DATA_DIR: folder.dataDir } });
+}, 120_000);
+
+afterAll(async () => {
+  await pages[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+it("draws every run of an hour, the newest too", async () => {
+  const { page } = await pages.open(`/calls/${many}?range=hour`);
+  const chart = page.locator("section.card", { hasText: "Latency: single calls" });
+  await chart.getByText("Show as a table").click();
+  await expect.poll(() => chart.locator("tbody tr").count()).toBe(MANY);
+});
+
+/** Follows the link as often as there are other runs; returns the ids on the way. */
+async function walk(page: Page, link: "Next →" | "← Previous"): Promise<string[]> {
+  const idNow = (): string => page.url().split("/").at(-1) ?? "";
+  const ids = [idNow()];
+  while (ids.length < missed.length) {
+    await page.getByRole("link", { name: link }).click();
+    await expect.poll(idNow).not.toBe(ids.at(-1));
+    await page.locator(`a[href="results/${idNow()}"]`).waitFor({ state: "detached" });
+    ids.push(idNow());
+  }
+  await page.getByRole("button", { name: link }).waitFor(); // not a link: there are no more
+  return ids;
+}
+
+it("leads through runs that were due at the same instant", async () => {
+  const { page } = await pages.open(`/results/${missed[0]}`);
+  const forth = await walk(page, "Next →");
+  expect(forth.toSorted()).toEqual(missed.toSorted());
+  expect(await walk(page, "← Previous")).toEqual(forth.toReversed());
+});
+
+it("says that a call without an address was made, and names it in its workflow", async () => {
+  const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
+  const call = await make("/calls/", {
+    meta: { name: "Mistyped" },
+    request: { method: "GET", url: "http://nowhere.invalid/" },
+  });
+  const { result_id } = await pages.client.send<{ result_id: string }>(
+    "POST",
+    `/calls/${call.id}/run?wait=30`,
+    {},
+  );
+  const { page } = await pages.open(`/results/${result_id}`);
+  await page.getByText("The call ended before anything was timed.").waitFor();
+  expect(await page.getByText(/Too uncertain|No call was made/).count()).toBe(0);
+
+  const workflow = await make("/workflows/", {
+    meta: { name: "Visit" },
+    workflow: { call_ids: [call.id, call.id] },
+  });
+  const { workflow_result_id } = await pages.client.send<{ workflow_result_id: string }>(
+    "POST",
+    `/workflows/${workflow.id}/run?wait=30`,
+    {},
+  );
+  await page.goto(`${pages.api}/workflow-results/${workflow_result_id}`);
+  const steps = page.getByRole("figure", { name: "Calls of the run" });
+  await steps.getByRole("link", { name: "1. Mistyped" }).waitFor();
+  await steps.getByText("dns_not_found").waitFor();
+  await steps.getByText("not_reached").waitFor();
+});
+
+it("promises a new call no history", async () => {
+  const { id } = await pages.client.send<Made>("POST", "/calls/", {
+    meta: { name: "New" },
+    request: { method: "GET", url: "https://example.com/" },
+  });
+  const { page } = await pages.open(`/calls/${id}`);
+  await page.getByText("Run it now, or deploy it").waitFor();
+  expect(await page.getByText("History is still being written").count()).toBe(0);
+});
+
+it("filters runs by the time that the reader chose", async () => {
+  const { page } = await pages.open(`/calls/${many}`, { timezoneId: "Asia/Kolkata" });
+  const runs = page.locator("section.card", { has: page.getByRole("heading", { name: "Runs" }) });
+  await runs.getByLabel("From (UTC)").waitFor();
+  await page.getByLabel("Local time instead of UTC").check();
+  const newest = await runs.locator("tbody time").first().innerText();
+  await runs.getByLabel("From (local time)").fill(newest.slice(0, 16).replace(" ", "T"));
+  await expect.poll(() => runs.locator("tbody tr").count()).toBeLessThan(25);
+  expect(await runs.locator("tbody time").first().innerText()).toBe(newest);
+});
+
+const focused = (page: Page): Promise<string> =>
+  page.evaluate("document.activeElement.id || document.activeElement.textContent");
+
+it("keeps the focus where the keyboard left it", async () => {
+  const { page } = await pages.open(`/calls/${many}`);
+  const runs = page.locator("section.card", { has: page.getByRole("heading", { name: "Runs" }) });
+  await runs.getByRole("button", { name: "Show more" }).focus();
+  for (const rows of [50, 75]) {
+    await page.keyboard.press("Enter");
+    await expect.poll(() => runs.locator("tbody tr").count()).toBe(rows);
+  }
+  expect(await focused(page)).toBe("Show more");
+
+  const run = page.locator("form").getByRole("button", { name: "Run now" });
+  await run.focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Run again" }).waitFor();
+  expect(await focused(page)).toBe("Run again");
+
+  await page.goto(`${pages.api}/calls/new`);
+  await page.getByLabel("URL", { exact: true }).fill("https://example.com/");
+  await page.getByLabel("Name", { exact: true }).fill("Example");
+  await page.context().setOffline(true);
+  await page.getByRole("button", { name: "Save", exact: true }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("Sonde is not responding").waitFor();
+  await expect.poll(() => focused(page)).toBe("Save");
+  await page.context().setOffline(false);
+  await page.reload();
+
+  await pages.client.send("POST", "/environment/global/host", { value: "a" });
+  await page.goto(`${pages.api}/environment`);
+  await page.getByRole("button", { name: "Delete the variable host" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByText("No variables here yet").waitFor();
+  expect(await focused(page)).toBe("main");
+});
+
+it("asks anew whether to delete what could not be deleted", async () => {
+  const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
+  const setting = await make("/auth/", {
+    meta: { name: "Shop", domain: "xn--exmple-cua.com" },
+    settings: { auth_type: "NONE" },
+  });
+  const call = await make("/calls/", {
+    meta: { name: "Shop" },
+    request: { method: "GET", url: "https://exämple.com/", auth_id: setting.id },
+  });
+  const { page } = await pages.open(`/settings/${setting.id}`);
+  const dialog = page.getByRole("dialog");
+  const refusal = dialog.getByText("is used by 1 API Call");
+  const ask = page.getByRole("button", { name: /^Delete the setting/ });
+  await ask.click();
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await refusal.waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await ask.click();
+  await dialog.getByText("It can be deleted only if").waitFor();
+  expect(await refusal.count()).toBe(0);
+
+  await page.goto(`${pages.api}/calls/${call.id}/edit`);
+  const choice = page.getByLabel("Authentication setting").locator("option", { hasText: "Shop" });
+  expect(await choice.innerText()).toBe("Shop (NONE, xn--exmple-cua.com)");
+});
