@@ -291,7 +291,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     alter(
       older,
       `delete from kysely_migration where name = '${NEWEST}';
-       drop table recorded;`,
+       alter table api_keys drop column name;`,
     );
     const { code, stdout } = await run(folder, "restore", older);
     expect([code, stdout]).toEqual([

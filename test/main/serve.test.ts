@@ -292,8 +292,10 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
       return stdout;
     };
 
+    const owner = ["--owner", "ann", "--org", "acme"];
+    const name = "Build server";
     const [issued] = printed(
-      await command("keys", "create", "--level", "EDITOR", "--owner", "ann", "--org", "acme"),
+      await command("keys", "create", "--level", "EDITOR", "--name", name, ...owner),
     );
     expect(issued).toEqual({
       id: expect.any(String),
@@ -301,13 +303,14 @@ describe("beside a serving process", { timeout: 60_000 }, () => {
       owner: "ann",
       org: "acme",
       access_level: "EDITOR",
+      name,
     });
     const { id = "", api_key = "" } = issued ?? {};
     expect(await statusOf(api, api_key)).toBe(200);
     const listed = await command("keys", "list");
-    expect(printed(listed).map((key) => key["id"])).toEqual([
-      expect.stringMatching("first-key"),
-      id,
+    expect(printed(listed).map((key) => [key["id"], key["name"]])).toEqual([
+      ["0-first-key", "First key"],
+      [id, name],
     ]);
     expect(listed).not.toContain(api_key);
 
