@@ -15,10 +15,11 @@ import { toneOf } from "../../parts/tone.ts";
 import { Time } from "../../parts/time.tsx";
 import { factorText } from "./answer.ts";
 import type { Change, Slowest } from "./answer.ts";
+import type { DayCounts } from "./day-counts.ts";
 import { MOST_LATEST, useDaysAt, useHistogram, useLatestAt } from "./reads.ts";
 import { averagesOf, DAYS_BEFORE, useRecent } from "./recent.ts";
 import { MOST_LINES } from "./sample.ts";
-import type { ListedResult, StatEntry } from "./sample.ts";
+import type { ListedResult } from "./sample.ts";
 import { troubleOf, troubleText, troubleWhere } from "./trouble.ts";
 import type { Trouble } from "./trouble.ts";
 import { zoomQuery } from "./view.ts";
@@ -38,7 +39,7 @@ interface AtAGlanceProps {
 }
 
 export function AtAGlance({ id, places, latest, state, isGrowing }: AtAGlanceProps) {
-  const { end, hours, days, slowest, change } = useRecent(id);
+  const { end, hours, day, days, slowest, change } = useRecent(id);
   const older = useLatestAt(id, latest ? unseenOf(state, latest) : []);
   const spread = useHistogram(id, {
     span: "day",
@@ -56,8 +57,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing }: AtAGlancePro
   }));
   const nameOf = (location: string): string => nameOfLocation(places, location);
   if (!hours.data) return hours.error ? null : <ReadingYet />;
-  if (days.isPending || !latest || state === undefined) return <ReadingYet />;
-  const day = countsOf(hours.data.stats);
+  if (!day || days.isPending || !latest || state === undefined) return <ReadingYet />;
   const deployed = state?.is_deployed ? state.locations : [];
   const trouble = troubleOf(
     [...latest, ...older].map(({ meta }) => meta),
@@ -188,22 +188,6 @@ function sureText(
   if (own.length === 0) return measured;
   const most = formatMs(Math.max(...own));
   return `${measured}; of each of the last ${own.length}, at most ${most} may be Sonde's own work`;
-}
-
-interface DayCounts {
-  readonly made: number;
-  readonly passed: number;
-  readonly missed: number;
-}
-
-function countsOf(stats: readonly StatEntry[]): DayCounts {
-  let [made, passed, missed] = [0, 0, 0];
-  for (const { count, adv_stat } of stats) {
-    made += count;
-    passed += Math.round((count * (adv_stat?.pass_percent ?? 0)) / 100);
-    missed += adv_stat?.missed ?? 0;
-  }
-  return { made, passed, missed };
 }
 
 function passedText({ made, passed, missed }: DayCounts): string {

@@ -2,6 +2,7 @@
 import { now } from "../../now.ts";
 import { findChange, onsetOf, slowestPhase } from "./answer.ts";
 import type { Change, PhaseAverages, Slowest } from "./answer.ts";
+import { countsOf } from "./day-counts.ts";
 import { statsPath, useStats } from "./reads.ts";
 import type { StatEntry } from "./sample.ts";
 
@@ -19,15 +20,15 @@ export const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
 export function useRecent(id: string) {
   const end = (Math.floor(now() / HOUR) + 1) * HOUR;
   const since = new Date(end - DAY).toISOString();
-  const hours = useStats(
-    id,
-    statsPath(id, "since", { kind: "HOUR", time: since, limit: 24 }),
-    "day",
-  );
+  const query = { kind: "HOUR", time: since, limit: 24 };
+  const hours = useStats(id, statsPath(id, "since", query), "day");
+  const missed = useStats(id, statsPath(id, "since", { ...query, type: "MISSED" }), "day");
+  const isRead = hours.data && !missed.isPending;
+  const day = isRead && countsOf(hours.data.stats, missed.data?.stats ?? []);
   const days = useStats(id, statsPath(id, "before", { kind: "DAY", limit: DAYS_BEFORE }), "before");
   const slowest = slowestPhase(averagesOf(hours.data?.stats));
   const change = useChange(id, slowest, averagesOf(days.data?.stats).toReversed());
-  return { end, hours, days, slowest, change };
+  return { end, hours, day, days, slowest, change };
 }
 
 /** Returns the start of the first hour with statistics, or of the day if older; epoch ms. */
