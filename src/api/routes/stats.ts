@@ -77,8 +77,7 @@ const listing = (deps: EndpointDeps, name: "since" | "before", direction: Direct
       name === "since"
         ? "Statistics of the periods since one, oldest first"
         : "Statistics of the periods up to one, newest first",
-    description:
-      "Only periods with such calls are listed, the one that contains `time` included; with `kind=RAW`, single calls from `time` on.",
+    description: `Only periods with such calls are listed, the one that contains \`time\` included; with \`kind=RAW\`, single calls ${name === "since" ? "from `time` on" : "up to `time`"}.`,
     missing: "API Call",
     level: "VIEWER",
     query: STATS_PARAMETERS,
