@@ -15,8 +15,8 @@ export function chooseLocalTime(isLocal: boolean): void {
 export const zoneName = (): string => (isLocalTime.value ? "local time" : "UTC");
 
 /** Parses the value of a date-time field, which has no zone, in the time that the reader chose. */
-export function instantOf(text: string, local = isLocalTime.value): string | undefined {
-  const date = new Date(local ? text : `${text}Z`);
+export function instantOf(text: string): string | undefined {
+  const date = new Date(isLocalTime.value ? text : `${text}Z`);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 

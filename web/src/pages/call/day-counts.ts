@@ -1,5 +1,9 @@
 // How many runs of the last 24 hours were made, passed and missed.
-import type { StatEntry } from "./sample.ts";
+
+interface Hour {
+  readonly count: number;
+  readonly adv_stat?: { readonly pass_percent: number | null } | null | undefined;
+}
 
 export interface DayCounts {
   readonly made: number;
@@ -8,16 +12,13 @@ export interface DayCounts {
 }
 
 /** `every` lists only hours in which calls were made, so what was missed is read apart. */
-export function countsOf(
-  every: readonly Pick<StatEntry, "count" | "adv_stat">[],
-  missed: readonly Pick<StatEntry, "count">[],
-): DayCounts {
+export function countsOf(every: readonly Hour[], missed: readonly Hour[]): DayCounts {
   const passed = every.map(({ count, adv_stat }) =>
     Math.round((count * (adv_stat?.pass_percent ?? 0)) / 100),
   );
   return { made: sum(every.map(countOf)), passed: sum(passed), missed: sum(missed.map(countOf)) };
 }
 
-const countOf = ({ count }: Pick<StatEntry, "count">): number => count;
+const countOf = ({ count }: Hour): number => count;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
