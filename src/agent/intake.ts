@@ -4,10 +4,11 @@
 import type { RunReport } from "../model/result.ts";
 import { startOf } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
-import { DEFAULT_BEHAVIOUR } from "./http/behaviour.ts";
+import { createHeldTicks } from "./held-ticks.ts";
+import { createMessages } from "./messages.ts";
+import type { Message } from "./messages.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import { prepareRun } from "./prepare-run.ts";
-import type { Run } from "./prepare-run.ts";
 import type { KeptReports } from "./reporting/kept-reports.ts";
 import type { ReportPublisher } from "./reporting/report-publisher.ts";
 import type { RunLog } from "./run-log.ts";
@@ -25,52 +26,47 @@ export interface IntakeSettings extends RunSettings {
   readonly concurrency: number;
 }
 
-interface Message {
-  /** Whether one of its ticks has started. */
-  started: boolean;
-  /** Why it was given back, if it was. */
-  givenBack?: Error;
-}
-
 export type Intake = ReturnType<typeof createIntake>;
 
 export function createIntake(settings: IntakeSettings) {
-  const { metrics } = settings;
-  const runs = createRuns(settings);
-  const messages = new Set<Message>();
-  /** By `result_id`: ticks whose report is not published yet. */
-  const underWay = new Map<string, Promise<void>>();
+  const { clock, concurrency, kept, metrics } = settings;
+  const turns = createTurns(clock, concurrency);
+  const runs = createRuns(settings, turns);
+  const messages = createMessages();
+  const held = createHeldTicks(settings, turns, {
+    begin: (tick, start, place) => report(tick.result_id, runs.run(tick, start, place)),
+    withdrawn: (id, reason) => messages.ended(id, reason),
+  });
   let stopping = false;
 
-  function handleOnce(tick: Tick, message: Message): Promise<void> {
-    const running = underWay.get(tick.result_id);
-    if (running) {
-      metrics.repeatedTicks.inc();
-      return running;
-    }
-    const handling = handle(settings, runs, tick, message).finally(() =>
-      underWay.delete(tick.result_id),
-    );
-    underWay.set(tick.result_id, handling);
-    return handling;
+  function handle(tick: Tick, message: Message): void {
+    const { result_id: id } = tick;
+    const known = messages.await(id, message) ? kept.find(id) : "under way";
+    if (known) metrics.repeatedTicks.inc();
+    if (known === "under way") return;
+    if (known === "published") messages.ended(id);
+    else if (known) report(id, Promise.resolve(known));
+    else if (stopping) messages.ended(id, notTaken());
+    else held.add(tick, message);
   }
 
-  const giveBack = (message: Message): void =>
-    runs.giveBack(message, new Error("the agent takes no more ticks"));
+  /** The tick ends when its report is published. */
+  function report(id: string, made: Promise<RunReport>): void {
+    const published = made.then((content) => publish(settings, content));
+    const failed = (cause: Error): void => messages.ended(id, cause);
+    published.then(() => messages.ended(id), failed);
+  }
 
+  const giveBack = (message: Message): void => turns.withdraw(message, notTaken());
   return {
     /**
-     * Takes the ticks of one message. Resolves when all their reports are published
-     * (`ReportPublisher.publish`); rejects, once every tick has ended, when the message must be
-     * redelivered.
+     * Resolves when the reports of all ticks are published (`ReportPublisher.publish`); rejects,
+     * once every tick has ended, when their message must be redelivered.
      */
-    async take(ticks: readonly Tick[]): Promise<void> {
-      const message: Message = { started: false };
-      messages.add(message);
-      if (stopping) giveBack(message);
-      const ends = await Promise.allSettled(ticks.map((tick) => handleOnce(tick, message)));
-      messages.delete(message);
-      for (const end of ends) if (end.status === "rejected") throw end.reason as Error;
+    take(ticks: readonly Tick[]): Promise<void> {
+      const message = messages.open(ticks.length);
+      for (const tick of ticks) handle(tick, message);
+      return message.done.promise;
     },
     /**
      * Gives back every message without a started run, including those that arrive later. The others
@@ -78,33 +74,22 @@ export function createIntake(settings: IntakeSettings) {
      */
     stop(): void {
       stopping = true;
-      for (const message of messages) if (!message.started) giveBack(message);
+      for (const message of messages.all) if (!message.started) giveBack(message);
     },
-    /** Takes messages again. */
     resume(): void {
       stopping = false;
     },
     /** Ends the runs in flight and gives back all messages. */
     cancel(): void {
       runs.cancel();
-      for (const message of messages) giveBack(message);
+      for (const message of messages.all) giveBack(message);
     },
     /** Runs in flight, and ticks that have not started. */
-    count: runs.count,
+    count: () => ({ in_flight: runs.inFlight(), held: held.count() }),
   };
 }
 
-async function handle(
-  settings: IntakeSettings,
-  runs: ReturnType<typeof createRuns>,
-  tick: Tick,
-  message: Message,
-): Promise<void> {
-  const known = settings.kept.find(tick.result_id);
-  if (known) settings.metrics.repeatedTicks.inc();
-  if (known === "published") return;
-  await publish(settings, known ?? (await runs.run(tick, message)));
-}
+const notTaken = (): Error => new Error("the agent takes no more ticks");
 
 async function publish({ publisher, kept }: IntakeSettings, report: RunReport): Promise<void> {
   try {
@@ -116,24 +101,25 @@ async function publish({ publisher, kept }: IntakeSettings, report: RunReport): 
   }
 }
 
-/** Holds each run until it is due, a place is free and the thread is on time, then makes it. */
-function createRuns(settings: IntakeSettings) {
-  const { clock, metrics, concurrency } = settings;
-  const turns = createTurns(clock, concurrency);
+/** Makes runs that may start. */
+function createRuns(settings: IntakeSettings, turns: Turns) {
+  const { clock, metrics } = settings;
   const cancelled = new AbortController();
-  let [held, inFlight] = [0, 0];
+  const { signal } = cancelled;
+  let inFlight = 0;
+
+  /** Waits for a place for the next call of a run. Rejects with the reason of `cancel`. */
+  const placeAgain = (start: Start): Promise<Place | undefined> =>
+    new Promise((begin, reject) => {
+      const withdrawn = (reason: Error): void => reject(signal.aborted ? signal.reason : reason);
+      turns.add({ ...start, latest: Infinity, begin, withdrawn });
+    });
 
   return {
-    /** Rejects with the reason of `giveBack` or `cancel`. */
-    async run(tick: Tick, message: Message): Promise<RunReport> {
-      metrics.heldTicks.set((held += 1));
-      const waited = await hold(settings, turns, tick, message).finally(() =>
-        metrics.heldTicks.set((held -= 1)),
-      );
-      message.started = true;
+    /** Without a place, it is too late for a call. Rejects with the reason of `cancel`. */
+    async run(tick: Tick, start: Start, firstPlace: Place | undefined): Promise<RunReport> {
       metrics.inFlightRuns.set((inFlight += 1));
-      const { signal } = cancelled;
-      let { place } = waited;
+      let place = firstPlace;
       const control: RunControl = {
         cancel: signal,
         async beforeNext(delayMs, prepare) {
@@ -142,74 +128,36 @@ function createRuns(settings: IntakeSettings) {
           if (delayMs > 0) await clock.pause(delayMs, signal);
           await prepare();
           signal.throwIfAborted();
-          place = await turns
-            .start({ ...waited.start, latest: Infinity })
-            .catch((cause: unknown) => {
-              signal.throwIfAborted();
-              throw cause;
-            });
+          place = await placeAgain(start);
         },
-        chore: () => turns.chore("ending"),
+        chore: () => turns.chore(),
       };
       try {
-        return await runInTime(settings, waited, control);
+        return await runInTime(settings, tick, place !== undefined, control);
       } finally {
         metrics.inFlightRuns.set((inFlight -= 1));
         place?.release();
       }
     },
-    /** Ends the wait of the message's held ticks. */
-    giveBack(message: Message, reason: Error): void {
-      message.givenBack = reason;
-      turns.withdraw(message, reason);
-    },
     cancel: () => cancelled.abort(new Error("the agent stopped before the run ended")),
-    count: () => ({ in_flight: inFlight, held }),
+    inFlight: () => inFlight,
   };
 }
 
-interface Held {
-  readonly run: Run;
-  readonly start: Start;
-  /** Undefined if it is too late. */
-  readonly place: Place | undefined;
-}
-
-/** Prepares the run; resolves when it may start or is too late. */
-async function hold(
-  settings: IntakeSettings,
-  turns: Turns,
-  tick: Tick,
-  message: Message,
-): Promise<Held> {
-  await turns.chore("other");
-  const run = prepareRun(settings, tick);
-  if (message.givenBack) throw message.givenBack;
-  const start = startOfRun(run, message);
-  return { run, start, place: await turns.start(start) };
-}
-
-const startOfRun = ({ tick, steps }: Run, message: Message): Start => ({
-  owner: tick.owner_hash ?? "",
-  isManual: tick.trigger === "MANUAL",
-  isLong: steps.some(({ behaviour }) => behaviour.timeoutMs > DEFAULT_BEHAVIOUR.timeoutMs),
-  instant: startOf(tick),
-  latest: tick.latest_start,
-  group: message,
-});
-
 async function runInTime(
   settings: IntakeSettings,
-  { run, place }: Held,
+  tick: Tick,
+  hasPlace: boolean,
   control: RunControl,
 ): Promise<RunReport> {
   const { clock, metrics, runLog } = settings;
-  const { tick } = run;
   const now = clock.now();
   const lateness = now - tick.due_time;
-  const isTooLate = !place || now > tick.latest_start;
+  const isTooLate = !hasPlace || now > tick.latest_start;
   if (!isTooLate) metrics.startLateness.observe(Math.max(0, lateness) / 1000);
-  const report = isTooLate ? missedReport(settings, tick) : await makeRun(settings, run, control);
+  const report = isTooLate
+    ? missedReport(settings, tick)
+    : await makeRun(settings, prepareRun(settings, tick), control);
   runLog.ended(report, tick, now - startOf(tick));
   return report;
 }

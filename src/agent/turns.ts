@@ -14,19 +14,14 @@ const LONGEST_TURN_MS = 1;
  */
 const START_ANYWAY_AFTER_MS = 5000;
 
-/** The chores of runs that end come first: until then, such a run holds its place. */
-type Chore = "ending" | "other";
-
-/** A run that waits for its start. */
+/** A run that waits for its start. Thousands wait, so they have callbacks instead of promises. */
 export interface Start extends Claim {
   /** Starts that are withdrawn together. */
   readonly group: object;
-}
-
-interface Waiting extends Start {
-  /** `hasPlace`: whether the run may start; false if its `latest` has passed. */
-  readonly resolve: (hasPlace: boolean) => void;
-  readonly reject: (reason: Error) => void;
+  /** Called when the run may start, from its `instant` on; without a place after its `latest`. */
+  readonly begin: (place?: Place) => void;
+  /** Called instead if its group is withdrawn. */
+  readonly withdrawn: (reason: Error) => void;
 }
 
 /** A run's place among those that run at the same time. */
@@ -39,23 +34,25 @@ export type Turns = ReturnType<typeof createTurns>;
 /** `places`: maximum runs at a time. */
 export function createTurns(clock: Clock, places: number) {
   const starts = createStarts(places);
-  const chores: Record<Chore, (() => void)[]> = { ending: [], other: [] };
-  const haveChores = (): boolean => chores.ending.length > 0 || chores.other.length > 0;
+  const chores: (() => void)[] = [];
   const pace = createPace(clock);
   const sleep = createSleep(clock);
   let startedLast = false;
 
   function turn(): void {
-    const mayStart = pace.turnEnded() && !(startedLast && haveChores());
-    const isExpired = starts.endExpired(clock.now());
-    startedLast = mayStart && !isExpired && starts.startNext(clock.now());
-    if (!startedLast && !isExpired) (chores.ending.shift() ?? chores.other.shift())?.();
-    wake();
+    const mayStart = pace.turnEnded() && !(startedLast && chores.length > 0);
+    const expired = starts.takeExpired(clock.now());
+    const started = mayStart && !expired ? starts.takeNext(clock.now()) : undefined;
+    startedLast = started !== undefined;
+    if (!expired && !started) chores.shift()?.();
+    wake(); // first, so that the length of the next turn includes what the run does now
+    expired?.begin();
+    started?.begin(placeOf(started));
   }
 
   function wake(): void {
     if (pace.isInTurn()) return;
-    if (haveChores() || starts.areDue(clock.now())) {
+    if (chores.length > 0 || starts.areDue(clock.now())) {
       pace.turnBegins();
       setImmediate(turn);
       return;
@@ -64,31 +61,28 @@ export function createTurns(clock: Clock, places: number) {
     sleep.until(starts.dueAt(), wake);
   }
 
-  return {
-    /**
-     * Resolves with a place when the run may start, from its `instant` on; with undefined after its
-     * `latest`. Rejects with the reason if its group is withdrawn.
-     */
-    async start(given: Start): Promise<Place | undefined> {
-      const { waiting, hasPlace } = starts.add(given);
+  const placeOf = (start: Start): Place => ({
+    release() {
+      starts.release(start);
       wake();
-      if (!(await hasPlace)) return undefined;
-      return {
-        release() {
-          starts.release(waiting);
-          wake();
-        },
-      };
     },
-    /** Rejects those starts of a group that still wait. */
+  });
+
+  return {
+    /** Calls `begin` or `withdrawn` later, once. */
+    add(start: Start): void {
+      starts.add(start);
+      wake();
+    },
+    /** Withdraws those starts of a group that still wait. */
     withdraw(group: object, reason: Error): void {
       starts.withdraw(group, reason);
       wake();
     },
     /** Resolves in a turn of its own: for work that is not urgent. */
-    chore(of: Chore): Promise<void> {
+    chore(): Promise<void> {
       return new Promise((resolve) => {
-        chores[of].push(resolve);
+        chores.push(resolve);
         wake();
       });
     },
@@ -97,54 +91,50 @@ export function createTurns(clock: Clock, places: number) {
 
 /** Starts that wait, and the places of runs that have started. */
 function createStarts(count: number) {
-  const places = createPlaces<Waiting>(count);
-  const groups = new Map<object, Set<Waiting>>();
+  const places = createPlaces<Start>(count);
+  const groups = new Map<object, Set<Start>>();
 
-  function leaveGroup(waiting: Waiting): void {
-    const members = groups.get(waiting.group);
-    members?.delete(waiting);
-    if (members?.size === 0) groups.delete(waiting.group);
+  function leaveGroup(start: Start): void {
+    const members = groups.get(start.group);
+    members?.delete(start);
+    if (members?.size === 0) groups.delete(start.group);
   }
 
   return {
-    add(given: Start) {
-      const { promise: hasPlace, resolve, reject } = Promise.withResolvers<boolean>();
-      const waiting: Waiting = { ...given, resolve, reject };
-      const members = groups.get(given.group) ?? new Set();
-      groups.set(given.group, members.add(waiting));
-      places.add(waiting);
-      return { waiting, hasPlace };
+    add(start: Start): void {
+      const members = groups.get(start.group) ?? new Set();
+      groups.set(start.group, members.add(start));
+      places.add(start);
     },
-    /** Whether `endExpired` or `startNext` would find one. */
+    /** Whether `takeExpired` or `takeNext` would return one. */
     areDue: (now: number): boolean => Boolean(places.expired(now) ?? places.next(now)),
     /** When starts may next be due, in epoch milliseconds; Infinity: not by time alone. */
     dueAt: () => places.changesAt(),
     haveFree: () => places.areFree(),
-    /** Ends one start whose `latest` has passed; returns false if there is none. */
-    endExpired(now: number): boolean {
-      const waiting = places.expired(now);
-      if (!waiting) return false;
-      places.withdraw(waiting);
-      leaveGroup(waiting);
-      waiting.resolve(false);
-      return true;
+    /** Removes and returns a start whose `latest` has passed. */
+    takeExpired(now: number): Start | undefined {
+      const start = places.expired(now);
+      if (!start) return undefined;
+      places.withdraw(start);
+      leaveGroup(start);
+      return start;
     },
-    /** Starts one run; returns false if none may start. */
-    startNext(now: number): boolean {
-      const waiting = places.next(now);
-      if (!waiting) return false;
-      places.take(waiting);
-      leaveGroup(waiting);
-      waiting.resolve(true);
-      return true;
+    /** Returns the next start that may begin, now with a place. */
+    takeNext(now: number): Start | undefined {
+      const start = places.next(now);
+      if (!start) return undefined;
+      places.take(start);
+      leaveGroup(start);
+      return start;
     },
-    release: (waiting: Waiting): void => places.release(waiting),
+    release: (start: Start): void => places.release(start),
     withdraw(group: object, reason: Error): void {
-      for (const waiting of groups.get(group) ?? []) {
-        places.withdraw(waiting);
-        waiting.reject(reason);
-      }
+      const members = groups.get(group) ?? [];
       groups.delete(group);
+      for (const start of members) {
+        places.withdraw(start);
+        start.withdrawn(reason);
+      }
     },
   };
 }

@@ -4,7 +4,7 @@ import type { Place, Start } from "../../src/agent/turns.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 
 const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
-const START: Omit<Start, "instant"> = {
+const START: Omit<Start, "instant" | "begin" | "withdrawn"> = {
   owner: "ann",
   isManual: false,
   isLong: false,
@@ -26,15 +26,17 @@ function newTurns(places = 100) {
   const done: string[] = [];
   const held: Place[] = [];
   const start = (name: string, instant = NOW, rest: Partial<Start> = {}): void =>
-    void turns.start({ ...START, instant, ...rest }).then(
-      (place) => {
+    turns.add({
+      ...START,
+      instant,
+      ...rest,
+      begin(place) {
         if (place) held.push(place);
         done.push(place ? name : `${name}: too late`);
       },
-      (reason: Error) => done.push(`${name}: ${reason.message}`),
-    );
-  const chore = (name: string, of: "ending" | "other" = "other"): void =>
-    void turns.chore(of).then(() => done.push(name));
+      withdrawn: (reason) => void done.push(`${name}: ${reason.message}`),
+    });
+  const chore = (name: string): void => void turns.chore().then(() => done.push(name));
   /** Takes two milliseconds of each turn for something else, as long as `goesOn` returns true. */
   const slowDown = (goesOn: () => boolean): void => {
     lost += 2;
@@ -155,14 +157,5 @@ describe("chores", () => {
     }
     await turnsOfLoop(10);
     expect(done).toEqual(["run 1", "chore 1", "run 2", "chore 2"]);
-  });
-
-  it("of a run that ends come first, since it holds a place", async () => {
-    const { done, chore } = newTurns();
-    chore("prepare 1");
-    chore("prepare 2");
-    chore("report", "ending");
-    await turnsOfLoop(10);
-    expect(done).toEqual(["report", "prepare 1", "prepare 2"]);
   });
 });

@@ -1,0 +1,61 @@
+// The ticks that wait until they are due, a place is free and the thread is on time.
+import { startOf } from "../model/tick.ts";
+import type { Tick } from "../model/tick.ts";
+import { DEFAULT_BEHAVIOUR } from "./http/behaviour.ts";
+import type { Message } from "./messages.ts";
+import type { AgentMetrics } from "./metrics.ts";
+import type { Claim } from "./places.ts";
+import { prepareRun } from "./prepare-run.ts";
+import type { PrepareSettings, Run } from "./prepare-run.ts";
+import type { Place, Start, Turns } from "./turns.ts";
+
+export interface HeldTicksSettings extends PrepareSettings {
+  readonly metrics: AgentMetrics;
+}
+
+/** What becomes of each held tick: one of the two, once. */
+export interface Fates {
+  /** Without a place, it is too late. */
+  readonly begin: (tick: Tick, start: Start, place?: Place) => void;
+  readonly withdrawn: (resultId: string, reason: Error) => void;
+}
+
+export function createHeldTicks(settings: HeldTicksSettings, turns: Turns, fates: Fates) {
+  const { heldTicks } = settings.metrics;
+  let count = 0;
+  return {
+    count: () => count,
+    /**
+     * Keeps only the text of the tick: parsed, thousands would take several times the memory, and
+     * keep the garbage collector as busy.
+     */
+    add(tick: Tick, message: Message): void {
+      const { result_id } = tick;
+      const text = JSON.stringify(tick);
+      const leave = (): void => heldTicks.set((count -= 1));
+      const start: Start = {
+        ...claimOf(prepareRun(settings, tick)),
+        group: message,
+        begin(place) {
+          leave();
+          message.started = true;
+          fates.begin(JSON.parse(text) as Tick, start, place);
+        },
+        withdrawn(reason) {
+          leave();
+          fates.withdrawn(result_id, reason);
+        },
+      };
+      heldTicks.set((count += 1));
+      turns.add(start);
+    },
+  };
+}
+
+const claimOf = ({ tick, steps }: Run): Claim => ({
+  owner: tick.owner_hash ?? "",
+  isManual: tick.trigger === "MANUAL",
+  isLong: steps.some(({ behaviour }) => behaviour.timeoutMs > DEFAULT_BEHAVIOUR.timeoutMs),
+  instant: startOf(tick),
+  latest: tick.latest_start,
+});
