@@ -191,6 +191,22 @@ it("leads from a day of the calendar to its calls, and filters results", TIMEOUT
   await expectClean(watched);
 });
 
+it("shows more statistics, and leaves the focus where it was", TIMEOUT, async () => {
+  const id = await callNamed("Simulated: shopping cart");
+  await haveHistory(id);
+  const { page } = await pages.open(`/calls/${id}`, WIDE);
+  const statistics = section(page, "Statistics");
+  await statistics.getByLabel("Period", { exact: true }).selectOption("HOUR");
+  const rows = statistics.locator("tbody tr");
+  await expect.poll(() => rows.count()).toBe(14);
+  await statistics.getByRole("button", { name: "Show more" }).focus();
+  for (const shown of [56, 224]) {
+    await page.keyboard.press("Enter");
+    await expect.poll(() => rows.count()).toBe(shown);
+  }
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Show more");
+});
+
 it("can be read by everyone: light, dark, narrow, printed, without calls", TIMEOUT, async () => {
   const id = await callNamed("Simulated: shopping cart");
   const watched = await pages.open(`/calls/${id}?range=year`, WIDE);

@@ -142,7 +142,13 @@ function NamedObject({ id, place }: { readonly id: string; readonly place: Objec
   const { name } = data.meta;
   return (
     <>
-      {place.page === undefined ? <b class="name">{name}</b> : <a href={place.page}>{name}</a>}{" "}
+      {place.page === undefined ? (
+        <b class="name">{name}</b>
+      ) : (
+        <a class="name" href={place.page}>
+          {name}
+        </a>
+      )}{" "}
       <code class="muted small">{id}</code>
     </>
   );

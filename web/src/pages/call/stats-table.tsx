@@ -1,5 +1,5 @@
 // The table of a call's statistics by period, for any kind of period and type of result.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { PERIOD_KINDS } from "../../../../src/model/periods.ts";
 import type { PeriodKind } from "../../../../src/model/periods.ts";
 import { urlOf, withQuery } from "../../api.ts";
@@ -59,6 +59,7 @@ export function StatsTable({ id, location }: StatsTableProps) {
   const [limit, setLimit] = useState(SHOWN_AT_FIRST);
   const of = { kind, type, location_id: location };
   const { data, error, refetch } = useStats(id, statsPath(id, "before", { ...of, limit }), "table");
+  const shown = useLatest(data && { stats: data.stats, limit }, JSON.stringify([id, of]));
   return (
     <section class="card">
       <header>
@@ -72,19 +73,28 @@ export function StatsTable({ id, location }: StatsTableProps) {
         <SelectField label="Result of the calls" value={type} choices={TYPES} onChange={setType} />
       </div>
       <Fault error={error} retry={refetch} />
-      {!data && !error && <Loading what="statistics" />}
-      {data && <Periods stats={data.stats} isPassed={type === "COMPLETE"} kind={kind} />}
-      {data && data.stats.length === limit && limit < MOST && (
+      {!shown && !error && <Loading what="statistics" />}
+      {shown && <Periods stats={shown.stats} isPassed={type === "COMPLETE"} kind={kind} />}
+      {shown && shown.stats.length === shown.limit && shown.limit < MOST && (
+        // Not disabled: that would take the focus away from the keyboard.
         <button
           class="button no-print"
           type="button"
-          onClick={() => setLimit(Math.min(limit * 4, MOST))}
+          aria-disabled={!data}
+          onClick={() => data && setLimit(Math.min(limit * 4, MOST))}
         >
           Show more
         </button>
       )}
     </section>
   );
+}
+
+/** Returns the value; while it is undefined, the last one that was given for the same choice. */
+function useLatest<T>(value: T | undefined, choice: string): T | undefined {
+  const latest = useRef<{ readonly value: T; readonly choice: string }>(null);
+  if (value !== undefined) latest.current = { value, choice };
+  return latest.current?.choice === choice ? latest.current.value : undefined;
 }
 
 interface PeriodsProps {
