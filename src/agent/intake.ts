@@ -41,7 +41,7 @@ export function createIntake(settings: IntakeSettings) {
 
   function handle(tick: Tick, message: Message): void {
     const { result_id: id } = tick;
-    const known = messages.await(id, message) ? kept.find(id) : "under way";
+    const known = messages.join(id, message) ? kept.find(id) : "under way";
     if (known) metrics.repeatedTicks.inc();
     if (known === "under way") return;
     if (known === "published") messages.ended(id);

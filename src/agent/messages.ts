@@ -36,7 +36,7 @@ export function createMessages() {
       return message;
     },
     /** Has the message wait for the tick; returns whether it is the first that does. */
-    await(id: string, message: Message): boolean {
+    join(id: string, message: Message): boolean {
       const waiting = underWay.get(id);
       if (waiting) waiting.push(message);
       else underWay.set(id, [message]);
