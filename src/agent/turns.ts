@@ -99,6 +99,12 @@ function createStarts(count: number) {
     members?.delete(start);
     if (members?.size === 0) groups.delete(start.group);
   }
+  function take(start: Start | undefined, how: (start: Start) => void): Start | undefined {
+    if (!start) return undefined;
+    how(start);
+    leaveGroup(start);
+    return start;
+  }
 
   return {
     add(start: Start): void {
@@ -112,21 +118,9 @@ function createStarts(count: number) {
     dueAt: () => places.changesAt(),
     haveFree: () => places.areFree(),
     /** Removes and returns a start whose `latest` has passed. */
-    takeExpired(now: number): Start | undefined {
-      const start = places.expired(now);
-      if (!start) return undefined;
-      places.withdraw(start);
-      leaveGroup(start);
-      return start;
-    },
+    takeExpired: (now: number) => take(places.expired(now), places.withdraw),
     /** Returns the next start that may begin, now with a place. */
-    takeNext(now: number): Start | undefined {
-      const start = places.next(now);
-      if (!start) return undefined;
-      places.take(start);
-      leaveGroup(start);
-      return start;
-    },
+    takeNext: (now: number) => take(places.next(now), places.take),
     release: (start: Start): void => places.release(start),
     withdraw(group: object, reason: Error): void {
       const members = groups.get(group) ?? [];

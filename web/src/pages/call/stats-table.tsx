@@ -4,6 +4,7 @@ import { PERIOD_KINDS } from "../../../../src/model/periods.ts";
 import type { PeriodKind } from "../../../../src/model/periods.ts";
 import { urlOf, withQuery } from "../../api.ts";
 import { SelectField } from "../../parts/field.tsx";
+import { MoreButton } from "../../parts/more-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { formatTime, isLocalTime } from "../../parts/time.tsx";
@@ -75,17 +76,13 @@ export function StatsTable({ id, location }: StatsTableProps) {
       <Fault error={error} retry={refetch} />
       {!shown && !error && <Loading what="statistics" />}
       {shown && <Periods stats={shown.stats} isPassed={type === "COMPLETE"} kind={kind} />}
-      {shown && shown.stats.length === shown.limit && shown.limit < MOST && (
-        // Not disabled: that would take the focus away from the keyboard.
-        <button
-          class="button no-print"
-          type="button"
-          aria-disabled={!data}
-          onClick={() => data && setLimit(Math.min(limit * 4, MOST))}
-        >
-          Show more
-        </button>
-      )}
+      <MoreButton
+        list={{
+          hasMore: shown !== undefined && shown.stats.length === shown.limit && shown.limit < MOST,
+          isReading: !data,
+          readMore: () => setLimit(Math.min(limit * 4, MOST)),
+        }}
+      />
     </section>
   );
 }
