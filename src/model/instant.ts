@@ -31,7 +31,8 @@ const ISO = new RegExp(`^${DATE}(?:[T ]${TIME}(${OFFSET})?)?$`, "i");
 
 /**
  * Parses an ISO 8601 date or date-time, in UTC if it has no offset. Truncates to milliseconds.
- * Returns undefined for anything else, including dates that do not exist.
+ * Returns undefined for anything else, including dates that do not exist and years in UTC that do
+ * not have four digits.
  */
 export function parseInstant(text: string): number | undefined {
   return parseOwn(text) ?? parseAny(text);
@@ -71,8 +72,13 @@ function parseAny(text: string): number | undefined {
   const local = `${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`;
   const at = Date.parse(local);
   if (Number.isNaN(at) || new Date(at).toISOString() !== local) return undefined;
-  return at - offsetMs(offset);
+  const utc = at - offsetMs(offset);
+  return utc < FIRST_INSTANT || utc > LAST_INSTANT ? undefined : utc;
 }
+
+/** The instants whose year has four digits in UTC: only these can be written. */
+const FIRST_INSTANT = Date.parse("0000-01-01");
+export const LAST_INSTANT = Date.parse("9999-12-31T23:59:59.999Z");
 
 function offsetMs(offset: string): number {
   if (offset.toUpperCase() === "Z") return 0;

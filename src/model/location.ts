@@ -2,6 +2,7 @@
 // subjects.
 import type { Static } from "typebox";
 import { invalid } from "./errors.ts";
+import { LAST_INSTANT } from "./instant.ts";
 import { Type } from "./type.ts";
 import { createValidator, show } from "./validate.ts";
 
@@ -30,9 +31,6 @@ export interface Location {
   readonly label: string;
   readonly region: string;
 }
-
-/** The last instant with a four-digit year. */
-const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 const AGENT_ID = /^[A-Za-z0-9_.-]{1,128}$/;
 

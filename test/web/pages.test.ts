@@ -141,6 +141,24 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     await title("Reports");
   });
 
+  it("have a heading and a reason for what does not exist, and nothing to try again", async () => {
+    const { page } = await pages.open("/calls", { viewport: WIDE });
+    const paths = ["calls", "results", "settings", "insights", "reports", "workflows"];
+    const edits = ["calls/nope/edit", "reports/nope/edit", "workflow-results/nope"];
+    const wrong: string[] = [];
+    for (const path of [...paths.map((one) => `${one}/nope`), ...edits]) {
+      await page.goto(`${pages.api}/${path}`);
+      await page.locator("main").getByRole("alert").first().waitFor();
+      const counts = [
+        await page.locator("main h1").count(),
+        await page.locator("main").getByRole("alert").count(),
+        await page.getByRole("button", { name: "Try again" }).count(),
+      ];
+      if (counts.join() !== "1,1,0") wrong.push(`${path}: ${counts.join()}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+
   it("show what users and targets write as text, and keep their layout", async () => {
     const name = `${MARKUP} ${BIDI}`.slice(0, 150) + unbroken(50);
     const content = await makeContent(pages.client, `${target.url}/?q=${SCRIPT_URL}`, {

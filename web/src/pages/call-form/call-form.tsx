@@ -16,6 +16,9 @@ import { CallEditor } from "./call-editor.tsx";
 import type { SavedCall } from "./call-editor.tsx";
 import { copyOf } from "./call-draft.ts";
 
+const ABOVE = { to: "calls", name: "Calls" };
+const EDIT = "Edit a call";
+
 /** A new call that was saved to be run: its page runs it when it opens. */
 let runsOnArrival: string | undefined;
 
@@ -32,7 +35,7 @@ export function NewCall() {
   };
   return (
     <>
-      <PageHead title={title} above={{ to: "calls", name: "Calls" }} />
+      <PageHead title={title} above={ABOVE} />
       <Fault error={error} retry={refetch} />
       {from !== undefined && !read && !error && <Loading what="the call" />}
       {(from === undefined || read) && (
@@ -55,8 +58,14 @@ export function EditCall({ params: { id } }: { readonly params: { readonly id: s
   useEffect(() => {
     runsOnArrival = undefined;
   }, []);
-  if (!has("EDITOR")) return <ReadsOnly title="Edit a call" />;
-  if (!read) return error ? <Fault error={error} retry={refetch} /> : <Loading what="the call" />;
+  if (!has("EDITOR")) return <ReadsOnly title={EDIT} />;
+  if (!read)
+    return (
+      <>
+        <PageHead title={EDIT} above={ABOVE} />
+        {error ? <Fault error={error} retry={refetch} /> : <Loading what="the call" />}
+      </>
+    );
   const { object: call } = read;
   if (!isMine(call.meta)) return <NotMine call={call} />;
   const saved = ({ isToRun }: SavedCall): void =>
@@ -100,7 +109,7 @@ const useCall = (id: string | undefined) =>
 
 const ReadsOnly = ({ title }: { readonly title: string }) => (
   <>
-    <PageHead title={title} above={{ to: "calls", name: "Calls" }} />
+    <PageHead title={title} above={ABOVE} />
     <Empty title="Your key is read-only">
       <p>You need an EDITOR or OWNER key to create or change calls.</p>
     </Empty>
