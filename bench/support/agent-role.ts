@@ -1,5 +1,8 @@
 // The whole agent as its users start it, from ticks to reports over a real nats-server.
+import { jetstreamManager } from "@nats-io/jetstream";
+import { connect } from "@nats-io/transport-node";
 import type { Bus } from "../../src/bus/bus.ts";
+import { REPORT_STREAM } from "../../src/bus/nats/topology.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { CONCURRENCY, measureCalls } from "./caller.ts";
@@ -11,7 +14,10 @@ import { tickFor } from "./tick.ts";
 
 const TICKS_PER_MESSAGE = 50;
 
-/** Undefined when nats-server is not installed. */
+/**
+ * Its rate is until the agent has published the last report, which the consumer, gathering a batch,
+ * may read a second later. Undefined when nats-server is not installed.
+ */
 export async function startRole(url: string, authority: string): Promise<Caller | undefined> {
   const nats = await startNats();
   if (!nats) return undefined;
@@ -21,6 +27,9 @@ export async function startRole(url: string, authority: string): Promise<Caller 
   stack.defer(() => bus.close());
   const runs = createRuns(bus, url);
   await runs.start();
+  const connection = await connect({ servers: nats.url });
+  stack.defer(() => connection.close());
+  const manager = await jetstreamManager(connection);
   const agent = await startSonde({
     core: "measured",
     roles: "agent",
@@ -30,7 +39,12 @@ export async function startRole(url: string, authority: string): Promise<Caller 
   stack.use(agent);
   const owned = stack.move();
   return {
-    measure: (calls) => measureCalls(agent.pid, calls, () => runs.make(calls)),
+    async measure(calls) {
+      const started = systemClock.now();
+      const { cpu } = await measureCalls(agent.pid, calls, () => runs.make(calls));
+      const { state } = await manager.streams.info(REPORT_STREAM);
+      return { cpu, rate: (1000 * calls) / (Date.parse(state.last_ts) - started) };
+    },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -2,6 +2,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
+import { TICK_STREAM } from "../../src/bus/nats/topology.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createKeyRing } from "../../src/compose/location-keys.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -11,7 +12,6 @@ import { sleep } from "./children.ts";
 import { MASTER_KEY } from "./database.ts";
 import { LOCATION } from "./deployments.ts";
 
-const TICK_STREAM = "SONDE_TICKS";
 const POLL_MS = 250;
 /** After this long without a new message, everything is published: the beat runs every second. */
 const QUIET_MS = 3000;
