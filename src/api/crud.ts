@@ -153,7 +153,7 @@ export interface FilteredList<Path extends string, P extends Parameters> {
   readonly summary: string;
   /** In addition to those for paging. */
   readonly query?: P;
-  readonly filters: (params: PathParams<Path>, query: Values<P>) => Filters;
+  readonly filters: (params: PathParams<Path>, query: Values<P>) => Filters | Promise<Filters>;
   /** Whether the reader sees the documents of all owners; by default, those they may read. */
   readonly seesAll?: (reader: Principal, params: PathParams<Path>) => Promise<boolean>;
 }
@@ -179,7 +179,7 @@ export const filteredList = <
     async handle(request) {
       const { principal, params } = request;
       const all = seesAll !== undefined && (await seesAll(principal, params));
-      return readList(served, request, all, filters(params, request.query as Values<P>));
+      return readList(served, request, all, await filters(params, request.query as Values<P>));
     },
   });
 

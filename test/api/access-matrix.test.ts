@@ -153,7 +153,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   getDeployment: [hidden(read("deployment"))],
   listDeployments: [list(["deployment", "its owner"])],
   listDeploymentsOfCall: [list(["deployment", "its owner"], "call")],
-  listDeploymentsOfWorkflow: [list(["deployment", "its owner"], "call")],
+  listDeploymentsOfWorkflow: [list(["workflowDeployment", "its owner"], "workflow")],
   createAuthSetting: [
     make("everybody", () => ({
       meta: { ...meta, domain: "a.test" },

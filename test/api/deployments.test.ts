@@ -300,3 +300,22 @@ it("lists all deployments, and those of a call", async () => {
   expect(await listed("/deployments/")).toEqual([first.body.id, second.body.id]);
   expect(await listed(`/deployments/call/${other.id}/`)).toEqual([second.body.id]);
 });
+
+it("lists by the id of a call only deployments of calls, and of a workflow those of workflows", async () => {
+  const targets = {
+    call: (await createCall(api)).id,
+    workflow: (await create(api, "/workflows/", { meta: { name: "w" } })).id,
+  };
+  for (const [kind, other] of [
+    ["call", "workflow"],
+    ["workflow", "call"],
+  ] as const) {
+    const target_id = targets[kind];
+    const { id } = (await deploy(api, { target_id })).body;
+    const listed = async (path: string): Promise<string[]> =>
+      (await api.send<List>({ path: `/deployments/${path}/${target_id}/` })).body.results.map(
+        (one) => one.id,
+      );
+    expect([kind, await listed(kind), await listed(other)]).toEqual([kind, [id], []]);
+  }
+});

@@ -12,7 +12,9 @@ export type Sharing = "not shared" | "with the organization" | "with everyone";
 export interface Objects {
   readonly call: string;
   readonly workflow: string;
+  /** Of the call. */
   readonly deployment: string;
+  readonly workflowDeployment: string;
   /** Used by the call and the token. */
   readonly setting: string;
   readonly unusedSetting: string;
@@ -31,6 +33,7 @@ export const NOTHING: Objects = {
   call: "none",
   workflow: "none",
   deployment: "none",
+  workflowDeployment: "none",
   setting: "none",
   unusedSetting: "none",
   token: "none",
@@ -74,6 +77,8 @@ export async function makeObjects(api: TestApi, as: Caller, sharing: Sharing): P
     access: { org, public: everyone },
     workflow: { call_ids: [call] },
   });
+  const deploymentOf = (target_id: string): Promise<string> =>
+    post("/deployments/", { deployment: { target_id, location_id: "", frequency: 1440 } });
   await insightOf(api, call);
   const key = await create(api, "/api_keys/", {}, as);
   made += 1;
@@ -87,9 +92,8 @@ export async function makeObjects(api: TestApi, as: Caller, sharing: Sharing): P
     token,
     unusedToken: await tokenOf(),
     variable,
-    deployment: await post("/deployments/", {
-      deployment: { target_id: call, location_id: "", frequency: 1440 },
-    }),
+    deployment: await deploymentOf(call),
+    workflowDeployment: await deploymentOf(workflow),
     report: await post("/reports/", {
       meta,
       access: { org, public: everyone },
