@@ -1,5 +1,8 @@
 // Instants: epoch milliseconds in code, ISO 8601 UTC strings on the wire.
 
+/** The last instant that can be written: years have four digits. */
+export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 /** With microseconds: `created`, `last_update`, times of results. */
 export function formatInstant(ms: number): string {
   const whole = Math.trunc(ms);
@@ -31,8 +34,7 @@ const ISO = new RegExp(`^${DATE}(?:[T ]${TIME}(${OFFSET})?)?$`, "i");
 
 /**
  * Parses an ISO 8601 date or date-time, in UTC if it has no offset. Truncates to milliseconds.
- * Returns undefined for anything else, including dates that do not exist and years in UTC that do
- * not have four digits.
+ * Returns undefined for anything else, including dates that do not exist.
  */
 export function parseInstant(text: string): number | undefined {
   return parseOwn(text) ?? parseAny(text);
@@ -72,13 +74,8 @@ function parseAny(text: string): number | undefined {
   const local = `${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`;
   const at = Date.parse(local);
   if (Number.isNaN(at) || new Date(at).toISOString() !== local) return undefined;
-  const utc = at - offsetMs(offset);
-  return utc < FIRST_INSTANT || utc > LAST_INSTANT ? undefined : utc;
+  return at - offsetMs(offset);
 }
-
-/** The instants whose year has four digits in UTC: only these can be written. */
-const FIRST_INSTANT = Date.parse("0000-01-01");
-export const LAST_INSTANT = Date.parse("9999-12-31T23:59:59.999Z");
 
 function offsetMs(offset: string): number {
   if (offset.toUpperCase() === "Z") return 0;

@@ -52,8 +52,6 @@ describe("reading a text", () => {
     ["white space around it", " 2026-10-01 "],
     ["an offset of 30 hours", "2026-10-01T12:00:00+30:00"],
     ["an offset of 75 minutes", "2026-10-01T12:00:00+01:75"],
-    ["the year 10000 in UTC", "9999-12-31T23:59:59-12:00"],
-    ["a year before 0 in UTC", "0000-01-01T00:00:00+00:01"],
     ["a basic format", "20261001T123456Z"],
   ])("refuses %s", (_, text) => {
     expect(parseInstant(text)).toBeUndefined();
