@@ -134,6 +134,9 @@ function createServer(
     if (stopping.aborted) {
       reply.header("connection", "close");
       done(new HttpError(503, "The service is shutting down"));
+    } else if (request.raw.httpVersion === "1.1" && request.headers.host === undefined) {
+      reply.header("connection", "close");
+      done(new HttpError(400, "The request has no Host header"));
     } else if (!request.is404 || (sendMissing && isForPage(request))) done();
     else done(withoutRoute(endpoints, request));
   });
@@ -160,6 +163,7 @@ function bareServer(log: Logger, config: ApiConfig): FastifyInstance {
     requestTimeout,
     http: {
       requestTimeout,
+      requireHostHeader: false, // Node's own answer would have no body.
       headersTimeout: requestTimeout,
       connectionsCheckingInterval: requestTimeout / 10,
     },

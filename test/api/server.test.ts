@@ -88,6 +88,12 @@ it.each([
     "The headers are too large",
   ],
   [
+    "a request without a host",
+    "GET /api/2/calls/ HTTP/1.1\r\n\r\n",
+    400,
+    "The request has no Host header",
+  ],
+  [
     "two lengths",
     "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n{}",
     400,
