@@ -103,10 +103,11 @@ const MAX_UNDER_WAY = 1000;
 // Refilling after every few messages would cost about one request per message.
 const REFILL_BELOW = 750;
 
-const PULL_MS = 30_000;
-// Until its key is proven, a consumer pulls for a shorter time, and with a wrong key it pauses:
-// this leaves the messages to others.
-const PULL_TO_PROVE_MS = 5000;
+// Between accounts, the server keeps the request of a process that has ended until it expires, and
+// gives it messages, which come back after the ack wait. So this is shorter than the ack wait: none
+// is lost to the same request twice.
+const PULL_MS = 5000;
+// With a wrong key, a consumer pauses, which leaves the messages to others.
 const WRONG_KEY_PAUSE_MS = 5000;
 
 // Silence for two to three of these shows that a request reached no leader of the cluster.
@@ -128,7 +129,7 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
     if (keyCheck?.fault() !== undefined) await clock.pause(WRONG_KEY_PAUSE_MS, signal);
     messages = await consumer.fetch({
       max_messages: keyCheck?.fault() === undefined ? MAX_UNDER_WAY - held.count() : 1,
-      expires: keyCheck?.isProven() === false ? PULL_TO_PROVE_MS : PULL_MS,
+      expires: PULL_MS,
       idle_heartbeat: IDLE_HEARTBEAT_MS,
       bind: true, // the client's own recovery waits half a minute between attempts; ours is `open`
     });

@@ -48,7 +48,6 @@ export function createKeyCheck({ clock }: Pick<RefusalsOptions, "clock">) {
     refused(reason: string): void {
       if (!isProven()) fault = reason;
     },
-    isProven,
     fault: (): string | undefined => fault,
   };
 }
