@@ -20,6 +20,8 @@ export interface Certificates {
   readonly expired: Certificate;
   readonly notYetValid: Certificate;
   readonly otherName: Certificate;
+  /** Names localhost in its subject, and has no alternative names. */
+  readonly commonName: Certificate;
   readonly selfSigned: Certificate;
   /** Self-signed, with a subject of thousands of characters. */
   readonly longNamed: Certificate;
@@ -44,6 +46,7 @@ export function createCertificates(): Certificates {
       expired: sign({ name: "expired", fromDay: -30, toDay: -1 }),
       notYetValid: sign({ name: "early", fromDay: 5 }),
       otherName: sign({ name: "other", san: "DNS:other.example" }),
+      commonName: sign({ name: "common", subject: "CN=localhost", san: undefined }),
       selfSigned: makeRoot("self", "CN=localhost", "CA:FALSE"),
       longNamed: makeRoot(
         "long",
@@ -60,11 +63,21 @@ export function createCertificates(): Certificates {
 interface Order {
   readonly name: string;
   readonly authority?: string;
-  readonly san?: string;
+  readonly subject?: string;
+  /** Alternative names; default: those of the loopback interface. */
+  readonly san?: string | undefined;
   /** Days from now. */
   readonly fromDay?: number;
   readonly toDay?: number;
 }
+
+const DEFAULTS = {
+  authority: "authority",
+  subject: "CN=Test target",
+  san: LOOPBACK,
+  fromDay: -1,
+  toDay: 30,
+};
 
 interface Workshop {
   readonly makeRoot: (name: string, subject: string, constraint: string) => Certificate;
@@ -97,12 +110,13 @@ function createWorkshop(folder: string): Workshop {
       });
       return read(name);
     },
-    sign: ({ name, authority = "authority", san = LOOPBACK, fromDay = -1, toDay = 30 }) => {
+    sign: (order) => {
+      const { name, authority, subject, san, fromDay, toDay } = { ...DEFAULTS, ...order };
       writeFileSync(join(folder, `${name}.cnf`), configuration(name, san));
       writeFileSync(join(folder, `${name}.index`), "");
       openssl("req -nodes", {
         ...newKey,
-        subj: "/CN=Test target",
+        subj: `/${subject}`,
         keyout: `${name}.key`,
         out: `${name}.csr`,
       });
@@ -127,7 +141,7 @@ const day = (fromNow: number): string =>
     .replaceAll(/[-:T]|\.\d+/g, "")
     .slice(2);
 
-const configuration = (name: string, san: string): string => `
+const configuration = (name: string, san: string | undefined): string => `
 [ca]
 default_ca = test
 [test]
@@ -141,5 +155,5 @@ x509_extensions = leaf
 commonName = supplied
 [leaf]
 basicConstraints = CA:FALSE
-subjectAltName = ${san}
+${san === undefined ? "" : `subjectAltName = ${san}`}
 `;

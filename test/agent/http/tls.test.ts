@@ -151,6 +151,14 @@ describe("a target with", () => {
     }
   });
 
+  it("no alternative name is trusted for the name in its subject, and for no address", async () => {
+    await using target = await startTarget(undefined, { tls: certificates.commonName });
+    const to = (host: string) => call(`https://${host}:${target.port}/`, { secureContext });
+    expect((await to("localhost")).message).toBeNull();
+    expect(codeOf(await to("127.0.0.1"))).toBe("tls_name_mismatch");
+    expect(codeOf(await to("a.localhost"))).toBe("tls_name_mismatch");
+  });
+
   it.each([
     ["localhost", "localhost"],
     ["localhost.", "localhost"],
