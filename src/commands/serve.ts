@@ -7,6 +7,7 @@ import { systemClock } from "../runtime/clock.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
+import { releaseMemory } from "../runtime/memory.ts";
 import { VERSION } from "../version.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
@@ -66,6 +67,7 @@ async function serve(
       print(greeting(system, { dataDir, demo, publicUrl, link }));
       await makeDemoCalls(demo, system, config.location);
       saveCompiledCode();
+      releaseMemory();
       endHistory = startHistory(demo, system, log, (apiUrl) =>
         print(historyReady(apiUrl, dataDir)),
       );

@@ -8,6 +8,7 @@ import type { ServerAddress } from "../net/egress.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import type { Logger, LogSettings } from "../runtime/logger.ts";
 import type { MetricsSnapshot } from "../runtime/exposition.ts";
+import { releaseMemory } from "../runtime/memory.ts";
 import { Registry, snapshotOf } from "../runtime/metrics.ts";
 import { SealError } from "../runtime/secrets.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
@@ -77,7 +78,9 @@ export function serveAgent(
         ? createThreadBus(port)
         : await openConfiguredBus(config, log, registry, { name, sealerOf });
       agent = composeAgent(order, { bus, log, registry, own });
-      saveCompiledCode(); // now, since no call should wait for it
+      // Now, since no call should wait for them.
+      saveCompiledCode();
+      releaseMemory();
       await agent.start();
     },
     async stop() {
