@@ -67,7 +67,7 @@ async function serve(
       print(greeting(system, { dataDir, demo, publicUrl, link }));
       await makeDemoCalls(demo, system, config.location);
       saveCompiledCode();
-      releaseMemory();
+      if (system.store) releaseMemory(); // without one, an agent makes its calls in this thread
       endHistory = startHistory(demo, system, log, (apiUrl) =>
         print(historyReady(apiUrl, dataDir)),
       );

@@ -29,6 +29,7 @@ import { createDiskWatch } from "../runtime/disk.ts";
 import { together } from "../runtime/lifecycle.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
+import { releaseMemory } from "../runtime/memory.ts";
 import type { Registry } from "../runtime/metrics.ts";
 import { createSchedulerMetrics } from "../scheduler/metrics.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
@@ -149,7 +150,9 @@ function aggregatorOf(parts: HubParts): Service[] {
 async function mainAgentOf(parts: RoleParts): Promise<Agent | undefined> {
   if (parts.agentThreads.length > 0) return undefined;
   const { composeAgent } = await import("./agent.ts");
-  return composeAgent(agentOrder(parts, 1, 1), parts);
+  const agent = composeAgent(agentOrder(parts, 1, 1), parts);
+  releaseMemory(); // now, since no call should wait for it
+  return agent;
 }
 
 /**
