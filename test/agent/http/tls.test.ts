@@ -77,6 +77,14 @@ describe("the certificate of a result", () => {
     expect(shown?.days).toBe(Math.floor(left / 86_400_000));
   });
 
+  it("is the server's own, even if the server sends those of its authorities", async () => {
+    const { good, authority } = certificates;
+    await using target = await startTarget(undefined, {
+      tls: { ...good, cert: good.cert + authority.cert },
+    });
+    expect((await certificateOf(target.url))?.subject).toBe("CN=Test target");
+  });
+
   it("is reported even if it has expired", async () => {
     await using target = await startTarget(undefined, {
       tls: certificates.expired,
