@@ -1,28 +1,34 @@
 // Builds a call's request as it goes on the wire, or says why it cannot be sent.
-import { hash } from "node:crypto";
 import type { KeyValue } from "../model/fields.ts";
 import { isFramingHeader } from "../model/framing-headers.ts";
 import { hasControlCharacter, isToken, repeatedName } from "../model/header.ts";
 import type { TickCall } from "../model/tick.ts";
+import { callPart, spanIdOf, traceIdOf } from "../runtime/span-ids.ts";
 import { MAX_URL_LENGTH } from "./http/http-request.ts";
 import type { BuiltRequest } from "./http/http-request.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
 
-export function buildRequest(call: TickCall, version: string): BuiltRequest {
+interface RequestOf {
+  readonly runId: string;
+  /** Of the agent. */
+  readonly version: string;
+}
+
+export function buildRequest(call: TickCall, of: RequestOf): BuiltRequest {
   const { method, body, headers } = call.request;
   const url = buildUrl(call);
   if (typeof url === "string") return { reason: url };
   if (!isToken(method)) return { reason: "the method is not an HTTP token" };
   if (method.toUpperCase() === "CONNECT")
-    return { reason: "CONNECT asks for a tunnel, which is not a call" };
+    return { reason: "CONNECT opens a tunnel, which Sonde does not support" };
   const fault = headersFault(headers);
   if (fault) return { reason: fault };
   return {
     request: {
       method,
       url,
-      headers: withAgentHeaders(call, url, version),
+      headers: withAgentHeaders(call, url, of),
       body: body === null || body === "" ? null : Buffer.from(body),
     },
   };
@@ -51,7 +57,8 @@ function headersFault(headers: readonly KeyValue[]): string | undefined {
     if (!isToken(key)) return `${shown} is not a valid header name`;
     if (hasControlCharacter(value))
       return `the value of header ${shown} has a control character (line break or NUL)`;
-    if (isFramingHeader(key)) return `the header ${shown} is set by the agent and cannot be given`;
+    if (isFramingHeader(key))
+      return `the header ${shown} is set by the agent and cannot be overridden`;
     bytes += key.length + Buffer.byteLength(value) + 4;
   }
   const repeated = repeatedName(headers);
@@ -70,7 +77,7 @@ export const isAgentHeader = (name: string): boolean =>
   isFramingHeader(name) || name === RUN_HEADER;
 
 /** Adds defaults for the headers that the call does not set, and `Sonde-Run`. */
-function withAgentHeaders(call: TickCall, url: URL, version: string): KeyValue[] {
+function withAgentHeaders(call: TickCall, url: URL, { runId, version }: RequestOf): KeyValue[] {
   const given = call.request.headers.map(({ key, value }) => ({
     key,
     value: Buffer.from(value.trim()).toString("latin1"),
@@ -81,7 +88,7 @@ function withAgentHeaders(call: TickCall, url: URL, version: string): KeyValue[]
     { key: "Host", value: url.host },
     { key: "User-Agent", value: `Sonde/${version}` },
     { key: "Accept", value: "*/*" },
-    { key: "traceparent", value: traceparentOf(call.result_id) },
+    { key: "traceparent", value: traceparentOf(runId, call.result_id) },
     { key: "Sonde-Run", value: call.result_id },
   ];
   return [
@@ -90,8 +97,6 @@ function withAgentHeaders(call: TickCall, url: URL, version: string): KeyValue[]
   ];
 }
 
-/** W3C Trace Context, version 00, sampled; its ids derive from the result's id. */
-function traceparentOf(resultId: string): string {
-  const digest = hash("sha256", resultId);
-  return `00-${digest.slice(0, 32)}-${digest.slice(32, 48)}-01`;
-}
+/** W3C Trace Context, version 00, sampled. Its ids are those of the run's trace. */
+const traceparentOf = (runId: string, resultId: string): string =>
+  `00-${traceIdOf(runId)}-${spanIdOf(runId, callPart(resultId))}-01`;

@@ -44,7 +44,7 @@ export async function prepareRequest(
   const fault = authorization && credentialFault(authorization, preparation.now);
   if (fault) return { result: "SKIPPED", message: fault };
   const expansion = createExpansion(scopeFor(tick, call, preparation.now));
-  const built = await build(call, expansion, preparation);
+  const built = await build(call, expansion, { runId: tick.result_id, ...preparation });
   const secrets = [...expansion.secrets, ...credentialsOf(authorization)];
   const note = noteOf(expansion);
   if ("request" in built) return { request: built.request, secrets, note };
@@ -58,13 +58,13 @@ type Built = { readonly request: HttpRequest } | { readonly reason: string };
 async function build(
   call: TickCall,
   expansion: Expansion,
-  { version, now }: Preparation,
+  { runId, version, now }: Preparation & { readonly runId: string },
 ): Promise<Built> {
   const { authorization } = call;
   const expanded = expandRequest(call, expansion);
   if ("reason" in expanded) return expanded;
   const { confidential } = expanded;
-  const built = buildRequest({ ...call, request: expanded.request }, version);
+  const built = buildRequest({ ...call, request: expanded.request }, { runId, version });
   if ("reason" in built) return built;
   const request = { ...built.request, ...(confidential && { confidential }) };
   if (!authorization) return { request };

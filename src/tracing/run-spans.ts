@@ -6,8 +6,8 @@ import type { ReportedResult, RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import { PHASES } from "../model/timing.ts";
 import type { Phase, ReportedTiming } from "../model/timing.ts";
+import { callPart, spanIdOf, traceIdOf } from "../runtime/span-ids.ts";
 import type { SpanFacts } from "../runtime/tracing.ts";
-import { spanIdOf, traceIdOf } from "./span-ids.ts";
 
 /** Epoch milliseconds. */
 export interface Span {
@@ -109,7 +109,7 @@ function callSpans(runId: string, result: ReportedResult): SpanFacts[] {
   const { id, meta, timing, hops } = result;
   if (meta.start_time === null || timing.total === null) return [];
   const start = instant(meta.start_time);
-  const part = `call ${id}`;
+  const part = callPart(id);
   const call = spanOf(
     runId,
     { part, parent: "run" },

@@ -3,7 +3,7 @@ import type { Bus } from "../bus/bus.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Tracing } from "../runtime/tracing.ts";
 import { dispatchSpan, reportSpans } from "./run-spans.ts";
-import { isSampled, traceIdOf } from "./span-ids.ts";
+import { isSampled, traceIdOf } from "../runtime/span-ids.ts";
 
 export interface TracedBusOptions {
   readonly tracing: Pick<Tracing, "add">;

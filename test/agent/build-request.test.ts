@@ -5,7 +5,7 @@ import type { TickCall } from "../../src/model/tick.ts";
 import { newCall } from "./calling.ts";
 
 const build = (request: Partial<TickCall["request"]>): HttpRequest | string => {
-  const built = buildRequest(newCall(request), "1.2.3");
+  const built = buildRequest(newCall(request), { runId: "run", version: "1.2.3" });
   return "reason" in built ? built.reason : built.request;
 };
 
@@ -65,8 +65,8 @@ describe("the headers of a request", () => {
       pair("Host", "a.example:8080"),
       pair("User-Agent", "Sonde/1.2.3"),
       pair("Accept", "*/*"),
-      // sha256("result")
-      pair("traceparent", "00-f6a214f7a5fcda0c2cee9660b7fc29f5-649e3c68aad48e20-01"),
+      // sha256("run") and sha256("run call result")
+      pair("traceparent", "00-acba25512100f80b56fc3ccd14c65be5-d17903558de7b63e-01"),
       pair("Sonde-Run", "result"),
       pair("X-One", "1"),
       pair("x-one", "2"),
@@ -111,17 +111,25 @@ describe("the headers of a request", () => {
     ["", "a", '"" is not a valid header name'],
     ["X-Evil\r\nA", "a", '"X-Evil\\r\\nA" is not a valid header name'],
     ["Ünicode", "a", '"Ünicode" is not a valid header name'],
-    ["Content-Length", "0", 'the header "Content-Length" is set by the agent and cannot be given'],
+    [
+      "Content-Length",
+      "0",
+      'the header "Content-Length" is set by the agent and cannot be overridden',
+    ],
     [
       "transfer-encoding",
       "chunked",
-      'the header "transfer-encoding" is set by the agent and cannot be given',
+      'the header "transfer-encoding" is set by the agent and cannot be overridden',
     ],
-    ["Connection", "keep-alive", 'the header "Connection" is set by the agent and cannot be given'],
-    ["Upgrade", "h2c", 'the header "Upgrade" is set by the agent and cannot be given'],
-    ["TE", "trailers", 'the header "TE" is set by the agent and cannot be given'],
-    ["Keep-Alive", "1", 'the header "Keep-Alive" is set by the agent and cannot be given'],
-    ["Expect", "100-continue", 'the header "Expect" is set by the agent and cannot be given'],
+    [
+      "Connection",
+      "keep-alive",
+      'the header "Connection" is set by the agent and cannot be overridden',
+    ],
+    ["Upgrade", "h2c", 'the header "Upgrade" is set by the agent and cannot be overridden'],
+    ["TE", "trailers", 'the header "TE" is set by the agent and cannot be overridden'],
+    ["Keep-Alive", "1", 'the header "Keep-Alive" is set by the agent and cannot be overridden'],
+    ["Expect", "100-continue", 'the header "Expect" is set by the agent and cannot be overridden'],
     ["X-Big", "x".repeat(70_000), "the headers are larger than 65536 bytes"],
   ])("%j: %.20j is rejected", (key, value, reason) => {
     expect(build({ headers: [pair(key, value)] })).toBe(reason);
@@ -152,7 +160,7 @@ describe("the method and body of a request", () => {
   it.each([
     ["GET /", "the method is not an HTTP token"],
     ["G\r\n", "the method is not an HTTP token"],
-    ["CONNECT", "CONNECT asks for a tunnel, which is not a call"],
+    ["CONNECT", "CONNECT opens a tunnel, which Sonde does not support"],
   ])("with the method %j are rejected", (method, reason) => {
     expect(build({ method })).toBe(reason);
   });

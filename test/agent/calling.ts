@@ -93,7 +93,7 @@ export const runTick = (
   });
 
 export function requestOf(url: string, request: Partial<TickCall["request"]> = {}): HttpRequest {
-  const built = buildRequest(newCall({ url, ...request }), "1.2.3");
+  const built = buildRequest(newCall({ url, ...request }), { runId: "run", version: "1.2.3" });
   if ("reason" in built) throw new Error(built.reason);
   return built.request;
 }

@@ -1,10 +1,12 @@
 // The spans of a run, derived from its tick and its report.
 import { expect, it } from "vitest";
+import { buildRequest } from "../../src/agent/build-request.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { NO_TIMING } from "../../src/model/timing.ts";
+import { isSampled, traceIdOf } from "../../src/runtime/span-ids.ts";
 import { dispatchSpan, reportSpans } from "../../src/tracing/run-spans.ts";
-import { isSampled, traceIdOf } from "../../src/tracing/span-ids.ts";
+import { newCall } from "../agent/calling.ts";
 import { T0, aReport, aRun } from "../support/runs.ts";
 
 const RECORDED = { start: T0 + 2000, end: T0 + 2005 };
@@ -96,6 +98,18 @@ it("joins a dispatch and its report, made in different processes, by ids that ne
   expect(JSON.stringify(dispatch)).not.toContain("hush");
   // printf %s run-1 | sha256sum
   expect(traceIdOf("run-1")).toBe("4e65d3fbe8ad6535681b021b30785b12");
+});
+
+it("gives the call's span the ids that the target gets in traceparent", () => {
+  const { run_id, results } = aReport(RUN);
+  const [, call] = reportSpans(redirected(), RECORDED);
+  const request = buildRequest(newCall({}, { result_id: results[0]?.id ?? "" }), {
+    runId: run_id,
+    version: "1.2.3",
+  });
+  if ("reason" in request) throw new Error(request.reason);
+  const header = request.request.headers.find(({ key }) => key === "traceparent");
+  expect(header?.value).toBe(`00-${call?.traceId}-${call?.spanId}-01`);
 });
 
 it("makes no span of a call that was not made", () => {

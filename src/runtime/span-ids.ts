@@ -9,6 +9,9 @@ export const traceIdOf = (runId: string): string => hash("sha256", runId).slice(
 export const spanIdOf = (runId: string, part: string): string =>
   hash("sha256", `${runId} ${part}`).slice(0, 16);
 
+/** The part that is a call, by its result's id: the target's spans are below it. */
+export const callPart = (resultId: string): string => `call ${resultId}`;
+
 /** Whether the trace is in this share of all, from 0 to 1: every process chooses the same ones. */
 export const isSampled = (traceId: string, share: number): boolean =>
   Number.parseInt(traceId.slice(0, 12), 16) < share * 2 ** 48;
