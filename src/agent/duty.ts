@@ -25,7 +25,7 @@ export function createDuty(settings: DutySettings) {
   function follow({ drain = false, refused }: HeartbeatAnswer): boolean {
     const { drain: drained = false, refused: before } = orders;
     orders = { drain, ...(refused !== undefined && { refused }) };
-    if (drain && !drained) log.info("agent drains: an operator ordered it");
+    if (drain && !drained) log.info("agent draining: an operator ordered it");
     if (!drain && drained) log.info("agent resumes");
     if (refused !== undefined && refused !== before)
       log.error({ reason: refused }, "agent refused by the hub");

@@ -180,7 +180,7 @@ const unmade = (
 /** The report of a tick that would start after its `latest_start`: no call is made. */
 export function missedReport({ clock, reporter }: RunSettings, tick: Tick): RunReport {
   const allowed = tick.latest_start - tick.due_time;
-  const message = `started_late: the agent was ready ${seconds(clock.now() - tick.due_time)} after the due time, the limit is ${seconds(allowed)}`;
+  const message = `started_late: the agent was ready ${seconds(clock.now() - tick.due_time)} after the due time; the limit is ${seconds(allowed)}`;
   const outcome = { result: "MISSED", message } as const;
   const { agentId } = reporter;
   if (isWorkflow(tick)) {

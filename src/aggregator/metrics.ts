@@ -66,7 +66,7 @@ export function createInsightMetrics(registry: Registry) {
     }),
     failing: new Gauge({
       name: "sonde_aggregator_insights_failing",
-      help: "Insights reports that could not be computed and wait for another try.",
+      help: "Insights reports that could not be computed and wait for a retry.",
       registers,
     }),
   };

@@ -51,7 +51,7 @@ const createEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     tag: served.tag,
     summary: `Create ${served.one}`,
     description:
-      "Properties that are left out get their defaults. An unknown property, `id` included, is an error; so is a reference to an object that does not exist or that you have no right to.",
+      "Omitted properties get their defaults. An unknown property, `id` included, is an error; so is a reference to an object that does not exist or that you may not use.",
     level: "EDITOR",
     body: named(`New${served.noun}`, served.resource.createBody),
     status: 201,
@@ -170,7 +170,7 @@ export const filteredList = <
   defineEndpoint({
     ...list,
     description:
-      "In creation order. A filter by an id lists those of the objects that you may read that name it; an unknown id gives an empty list.",
+      "In creation order. A filter by an id lists the objects that name it and that you may read; an unknown id gives an empty list.",
     methods: ["GET"],
     tag: served.tag,
     level: "VIEWER",

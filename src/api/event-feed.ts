@@ -67,7 +67,7 @@ async function readOn(
     const batches = await store.recorded
       .after(kept.newest(), BATCHES_AT_ONCE)
       .catch((err: unknown) => {
-        if (!isFailing) log.warn({ err }, "events could not be read; trying again");
+        if (!isFailing) log.warn({ err }, "cannot read events; retrying");
         return undefined;
       });
     if (signal.aborted) return;

@@ -96,10 +96,10 @@ function createPlaces(maxStreams: number) {
     take(keyId: string): () => void {
       const own = held.filter((each) => each === keyId).length;
       if (own >= STREAMS_OF_A_KEY)
-        throw full(`${own} event streams of this key are open, which is the most of a key`);
+        throw full(`${own} event streams of this key are open, the maximum for a key`);
       if (held.length >= maxStreams)
         throw full(
-          `${held.length} event streams are open, which is the most of this process (SONDE_MAX_EVENT_STREAMS)`,
+          `${held.length} event streams are open, the maximum for this process (SONDE_MAX_EVENT_STREAMS)`,
         );
       held.push(keyId);
       return () => void held.splice(held.indexOf(keyId), 1);

@@ -17,8 +17,8 @@ export function createExportPlaces() {
     take(actor: Actor): () => void {
       const owner = identityOf(ownedBy(actor));
       const own = held.filter((each) => each === owner).length;
-      if (own >= OF_AN_OWNER) throw full(`${own} exports of yours are under way`);
-      if (held.length >= IN_ALL) throw full(`${held.length} exports are under way`);
+      if (own >= OF_AN_OWNER) throw full(`${own} of your exports are running`);
+      if (held.length >= IN_ALL) throw full(`${held.length} exports are running`);
       held.push(owner);
       return () => void held.splice(held.indexOf(owner), 1);
     },
@@ -26,4 +26,4 @@ export function createExportPlaces() {
 }
 
 const full = (what: string): TooManyError =>
-  new TooManyError(`${what}, which is the most at a time`, RETRY_AFTER_SECONDS);
+  new TooManyError(`${what}, the maximum at a time`, RETRY_AFTER_SECONDS);

@@ -37,7 +37,6 @@ const REASONS: Readonly<Record<number, string>> = {
   400: "invalid",
   401: "unauthenticated",
   403: "forbidden",
-  409: "conflict",
   412: "conflict",
   413: "too_large",
   415: "invalid",

@@ -40,7 +40,7 @@ export function registerLine(registry: Registry, line: () => BusLine | undefined
   );
   registerSampled({
     name: "sonde_nats_reconnects_total",
-    help: "Connections to NATS that were lost and made again.",
+    help: "Connections to NATS that were lost and restored.",
     type: "counter",
     registers,
     samples: () => [{ value: line()?.reconnects ?? 0 }],

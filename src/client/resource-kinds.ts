@@ -47,7 +47,7 @@ const CALLS: ResourceKind = {
       path: "request.method",
       otherwise: "GET",
     },
-    { flags: "--url <url>", description: "what to call", path: "request.url" },
+    { flags: "--url <url>", description: "URL to call", path: "request.url" },
     {
       flags: "--header <name: value>",
       description: "a header; may be repeated",
@@ -62,7 +62,7 @@ const CALLS: ResourceKind = {
       repeats: true,
       read: pairBy("--parameter", "="),
     },
-    { flags: "--body <text>", description: "what to send", path: "request.body" },
+    { flags: "--body <text>", description: "body to send", path: "request.body" },
     {
       flags: "--auth <auth>",
       description: "id or name of authentication settings",

@@ -21,7 +21,9 @@ export function addAgentCommands(program: Command, context: Context): void {
     .action((options: { readonly json?: true }) => listAgents(context, options));
   agents
     .command("drain")
-    .description("Have an agent take no more runs; it ends those that have started, and stays.")
+    .description(
+      "Drain an agent: it finishes the runs that have started, takes no more, and stays.",
+    )
     .argument("<id>", "an agent's id, as `sonde agents list` shows it")
     .option("--undo", "have it take runs again")
     .addHelpText(
@@ -59,7 +61,7 @@ const drainAgent = (
       throw invalid(`no agent ${show(id)}; \`sonde agents list\` shows them`);
     const order = undo
       ? "takes runs again"
-      : "takes no more runs, ends those that have started and stays DRAINING";
+      : "takes no more runs, finishes those that have started and stays DRAINING";
     const within = `within ${HEARTBEAT_INTERVAL_MS / 1000} seconds`;
     print(`agent ${id} at ${locations.join(", ")} ${order}, ${within}\n`);
   });

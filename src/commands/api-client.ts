@@ -42,11 +42,11 @@ export const addListOptions = (command: Command, limit = DEFAULT_LIMIT): Command
   addApiOptions(
     command.option(
       "--limit <number>",
-      "so many at most",
+      "maximum entries",
       wholeNumberOf("--limit", 1, MAX_LIMIT),
       limit,
     ),
-    "one JSON object a line",
+    "one JSON object per line",
   );
 
 /** Throws when there is no key, or no address. */

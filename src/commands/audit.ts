@@ -23,11 +23,11 @@ export function addAuditCommands(program: Command, context: Context): void {
   const trail = program.command("audit").description("Read the audit trail.");
   const list = trail
     .command("list")
-    .description("Print who changed what and when, one JSON object a line, oldest first.")
+    .description("Print who changed what and when, one JSON object per line, oldest first.")
     .option("--since <time>", "from this ISO 8601 time on (default: all)", instantOf("--since"))
     .option(
       "--limit <number>",
-      "print so many entries at most",
+      "maximum entries to print",
       wholeNumberOf("--limit", 1, MAX_LIMIT),
       DEFAULT_LIMIT,
     );

@@ -33,12 +33,12 @@ export function addBackupCommand(program: Command, context: Context): void {
 export function addRestoreCommand(program: Command, context: Context): void {
   program
     .command("restore")
-    .summary("Put a backup in the place of the embedded database.")
+    .summary("Replace the embedded database with a backup.")
     .description(
-      "Put a backup in the place of the embedded database, whose service is stopped: see docs/backup.md.",
+      "Replace the embedded database with a backup, while the service is stopped: see docs/backup.md.",
     )
     .argument("<file>", "the backup")
-    .option("--force", "also where there is a database, which gets another name")
+    .option("--force", "replace an existing database, which is kept under another name")
     .addHelpText("after", examples("sonde restore /backups/sonde-2026-11-22.db"))
     .action(async (file: string, options: Omit<RestoreInput, "file">) => {
       const { restoreStore } = await import("./restore.ts");
@@ -51,7 +51,7 @@ export function addTransferCommand(program: Command, context: Context): void {
     .command("transfer")
     .summary("Move everything from the embedded database to PostgreSQL.")
     .description(
-      "Move everything from the embedded database, whose service is stopped, to an empty one of PostgreSQL: see docs/backup.md.",
+      "Move everything from the embedded database to an empty PostgreSQL database, while the service is stopped: see docs/backup.md.",
     )
     .option("--to <url>", "postgres:// URL (default: SONDE_DATABASE_URL)")
     .addHelpText(

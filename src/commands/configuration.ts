@@ -8,7 +8,7 @@ export function addConfigCommands(program: Command, context: Context): void {
   const config = program.command("config").description("Show the settings.");
   config
     .command("print")
-    .description("Print the settings in effect, one a line; secrets appear as [set].")
+    .description("Print the settings in effect, one per line; secrets appear as [set].")
     .addHelpText("after", examples("sonde config print", "SONDE_PORT=9000 sonde config print"))
     .action(() => context.print(renderConfig(context.config())));
 }

@@ -60,7 +60,7 @@ function addChanges(env: Command, context: Context): void {
   variableCommand(
     env,
     "set",
-    "Set a variable; its workspace is made if it does not exist.",
+    "Set a variable, creating its workspace if it does not exist.",
     "sonde env set staging HOST shop.example",
     "sonde env set staging SECRET - < secret.txt",
   )

@@ -25,7 +25,7 @@ export function addInsightAnswers(insights: Command, context: Context): void {
       .command("rank")
       .description("Rank calls by their scores of the last months, best first. Over the API.")
       .option("--weekly", "of the last weeks instead")
-      .option("--worst-first", "the other way round")
+      .option("--worst-first", "rank the worst first")
       .option("--shared", "also calls that others share with the organization"),
   )
     .addHelpText(

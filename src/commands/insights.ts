@@ -46,7 +46,7 @@ async function computeInsights({ config, print }: Context, options: ComputeOptio
     const text = parts.map(([what, count]) => `${count} ${what}`).join(", ");
     process.stderr.write(`${keys.length} reports: ${text === "" ? "no call ran" : text}\n`);
     if (counts.failed > 0)
-      throw new Error(`${counts.failed} reports could not be computed; the service tries again`);
+      throw new Error(`${counts.failed} reports could not be computed; the service will retry`);
   });
 }
 

@@ -48,7 +48,7 @@ export function addKeyCommands(program: Command, context: Context): void {
     .action((options: KeyOptions) => createKey(context, options));
   keys
     .command("list")
-    .description("List the active keys without their secrets, one JSON object a line.")
+    .description("List the active keys without their secrets, one JSON object per line.")
     .addHelpText("after", examples("sonde keys list"))
     .action(() => listKeys(context));
   keys

@@ -49,7 +49,7 @@ export function addLocationCommands(program: Command, context: Context): void {
     .action((id: string, options: AddOptions) => addLocation(context, id, options));
   locations
     .command("list")
-    .description("List the locations, one JSON object a line.")
+    .description("List the locations, one JSON object per line.")
     .addHelpText("after", examples("sonde locations list"))
     .action(() => listLocations(context));
   addHandOverCommands(locations, context);
@@ -140,7 +140,7 @@ const rotateLocationKey = ({ config, print }: Context, id: string, { grace }: Ro
     const changed = now + grace * HOUR_MS;
     await store.transaction(async (within) => {
       if (!(await within.locations.rotateKey(location, changed)))
-        throw invalid(`another rotation of location ${show(id)} was first`);
+        throw invalid(`location ${show(id)} was rotated by another command meanwhile`);
       await audit(within, { action: "rotate", kind: "location_key", object_id: id });
     });
     print(rotated(location, grace, changed));

@@ -126,7 +126,7 @@ function addCreate(group: Command, context: Context, kind: ResourceKind): void {
 function addUpdate(group: Command, context: Context, kind: ResourceKind): void {
   const update = group
     .command("update")
-    .description(`Change ${single(kind)}: what is not given stays as it is.`)
+    .description(`Change ${single(kind)}; fields not given stay as they are.`)
     .argument(argumentOf(kind), idOf(kind));
   const change = kind.isNamed ? "--name 'Shop, old'" : "--file change.json";
   addBodyOptions(update, kind)
@@ -175,7 +175,7 @@ function addBodyOptions(command: Command, kind: ResourceKind): Command {
   for (const { flags, description, repeats } of kind.fields)
     if (repeats) command.option(flags, description, collect);
     else command.option(flags, description);
-  command.option("--file <file>", "a JSON object with these and all other fields; -: stdin");
+  command.option("--file <file>", "a JSON object with any of the fields; -: stdin");
   return addApiOptions(command, "print the outcome as JSON");
 }
 
@@ -187,7 +187,7 @@ async function bodyOf(api: Api, kind: ResourceKind, options: WriteOptions): Prom
   const fields = kind.fields.filter(({ flags }) => values[nameOf(flags)] !== undefined);
   if (fields.length === 0 && options.file === undefined)
     throw invalid(
-      `nothing is given: use --file, or ${kind.fields.map(({ flags }) => flags.split(" ")[0]).join(", ")}`,
+      `no fields given: use --file, or ${kind.fields.map(({ flags }) => flags.split(" ")[0]).join(", ")}`,
     );
   let body: Json = given;
   for (const field of fields) {

@@ -1,4 +1,4 @@
-// `sonde restore`: puts a backup in the place of the embedded database.
+// `sonde restore`: replaces the embedded database with a backup.
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { existingSealerOf, MASTER_KEY_FILE } from "../compose/store.ts";
@@ -98,13 +98,13 @@ function aboutRestored({ schema, migrations, aside }: Restored, opened?: number)
     newest === undefined ? `schema ${schema}` : `schema ${schema}, migrated to ${newest}`,
     ...(aside === undefined
       ? []
-      : [`The database that was there is now ${aside}: remove it when you do not need it.`]),
+      : [`The previous database is now ${aside}: remove it when you no longer need it.`]),
     ...(opened === undefined
       ? []
       : [
           `Runs due after ${formatPeriodTime(opened)} are not in it: the service records them as MISSED when it starts.`,
         ]),
-    "Keys, tokens and locations are as they were then: see docs/backup.md for what to do again.",
+    "Keys, tokens and locations are as they were then: docs/backup.md says what to redo.",
     "",
   ].join("\n");
 }

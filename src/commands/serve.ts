@@ -24,7 +24,7 @@ export function addServeCommand(program: Command, context: Context): void {
     .command("serve")
     .description("Run the roles of this process until a signal ends it.")
     .option("--roles <list>", "of api, scheduler, agent and aggregator (default: all)")
-    .option("--demo", "with a target to measure, calls of it, and simulated history")
+    .option("--demo", "with a demo target, calls to it, and simulated history")
     .addHelpText(
       "after",
       examples("sonde serve --demo", "sonde serve --roles api,scheduler,aggregator"),

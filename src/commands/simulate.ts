@@ -29,8 +29,8 @@ interface SimulateOptions extends OwnerOptions {
 export function addSimulateCommand(program: Command, context: Context): void {
   const simulate = program
     .command("simulate")
-    .summary("Fill the store with made-up results.")
-    .description("Fill the store with made-up results: see docs/simulation.md.")
+    .summary("Fill the store with simulated results.")
+    .description("Fill the store with simulated results: see docs/simulation.md.")
     .requiredOption("--calls <number>", "1 to 10000", wholeNumberOf("--calls", 1, 10_000))
     .requiredOption("--locations <number>", "1 to 100", wholeNumberOf("--locations", 1, 100))
     .requiredOption("--weeks <number>", "1 to 520", wholeNumberOf("--weeks", 1, 520))

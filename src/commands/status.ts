@@ -7,7 +7,7 @@ import type { Context } from "./command.ts";
 export function addStatusCommand(program: Command, context: Context): void {
   program
     .command("status")
-    .description("Show how the service is now: live on a terminal, once where it is piped.")
+    .description("Show the state of the service: live on a terminal, once in a pipe.")
     .option("--once", "print it once")
     .option("--roles <list>", "of the process on this machine (default: SONDE_ROLES)")
     .addHelpText(

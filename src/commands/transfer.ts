@@ -85,7 +85,7 @@ function aboutTransferred({ rows, seconds, config, file }: Done): string {
   return [
     `${rows} rows in ${seconds.toFixed(1)} s, compared in both databases`,
     `Start the service with SONDE_DATABASE_URL and ${key}.`,
-    `${file.path} is as it was: do not start the service on it again.`,
+    `${file.path} is unchanged: do not start the service on it again.`,
     "",
   ].join("\n");
 }

@@ -71,7 +71,7 @@ export function openStatus(config: Config): AsyncDisposable & { take: () => Prom
   return {
     async take() {
       const snapshot = await takeSnapshot(sources);
-      // Closed, to be opened anew: a service may open the file meanwhile; a server may be back.
+      // Closed, to be reopened: a service may open the file meanwhile; a server may be back.
       if (!config.databaseUrl || typeof snapshot.service === "string") await close();
       return snapshot;
     },

@@ -116,7 +116,7 @@ function read(
   const file = mayComeFromFile(setting) && env[`${name}_FILE`];
   if (!file || overrides[name]) return given || fallback;
   if (given) {
-    faults.push(`${name} and ${name}_FILE are both set: set one of them`);
+    faults.push(`${name} and ${name}_FILE are both set: unset one of them`);
     return null;
   }
   try {

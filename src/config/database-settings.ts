@@ -21,7 +21,7 @@ export const DATABASE_SETTINGS = {
     hasFile: true,
     defaultMeaning: "public authorities",
     meaning:
-      "Certificates (PEM) of the authorities that PostgreSQL's certificate is verified with; turns TLS on",
+      "Authority certificates (PEM) that PostgreSQL's certificate is verified against; turns TLS on",
     allowed: "one or more certificates in PEM",
     parse: certificates,
   }),

@@ -33,7 +33,7 @@ export const NATS_SETTINGS = {
     hasFile: true,
     defaultMeaning: "public authorities",
     meaning:
-      "Certificates (PEM) of the authorities that the certificates of the NATS servers are verified with; turns TLS on",
+      "Authority certificates (PEM) that the NATS servers' certificates are verified against; turns TLS on",
     allowed: "one or more certificates in PEM",
     parse: certificates,
   }),

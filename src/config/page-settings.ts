@@ -6,7 +6,7 @@ export const PAGE_SETTINGS = {
   sessionIdleMinutes: setting({
     env: "SONDE_SESSION_IDLE",
     default: "720",
-    meaning: "Minutes after which a session of the web pages ends that is not used",
+    meaning: "Minutes after which an unused session of the web pages ends",
     allowed: "a whole number from 5 to 43200",
     parse: integer(5, 43_200),
   }),

@@ -36,7 +36,7 @@ export const budget = (env: string, fallback: string, meaning: string): Setting<
 export const retention = (env: string, fallback: string, what: string): Setting<number> => ({
   env,
   default: fallback,
-  meaning: `Days that ${what} are kept; see [Retention](#retention)`,
+  meaning: `Days to keep ${what}; see [Retention](#retention)`,
   allowed: "a whole number of days from 1 to 36500",
   parse: integer(1, 36_500),
 });

@@ -80,7 +80,7 @@ export const SETTINGS = {
     default: "",
     defaultMeaning: "none",
     meaning:
-      "Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed: comma-separated addresses and ranges (`10.0.0.0/8`), or how many proxies each request passes (`1`); see [Proxies](#proxies)",
+      "Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted: comma-separated addresses and ranges (`10.0.0.0/8`), or how many proxies each request passes (`1`); see [Proxies](#proxies)",
     allowed:
       "a comma-separated list of addresses and ranges such as 10.0.0.0/8, or a number of proxies from 1 to 16",
     parse: (text): number | readonly string[] | undefined =>
@@ -185,7 +185,7 @@ export const SETTINGS = {
     env: "SONDE_LOG_FORMAT",
     default: "auto",
     meaning:
-      "`json`: a JSON object a line; `pretty`: lines for people; `auto`: `pretty` on a terminal, otherwise `json`; see [Logs](logs.md)",
+      "`json`: one JSON object per line; `pretty`: lines for people; `auto`: `pretty` on a terminal, otherwise `json`; see [Logs](logs.md)",
     allowed: `one of ${LOG_FORMATS.join(", ")}`,
     parse: oneOf(LOG_FORMATS),
   }),
@@ -200,19 +200,19 @@ export const SETTINGS = {
   maxRequestsPerMinute: budget(
     "SONDE_MAX_REQUESTS_PER_MINUTE",
     "30000",
-    "Maximum requests a minute with one key, in each process that serves the API",
+    "Maximum requests per minute and key, in each process that serves the API",
   ),
-  maxObjects: budget("SONDE_MAX_OBJECTS", "100000", "Maximum objects of each kind of one owner"),
+  maxObjects: budget("SONDE_MAX_OBJECTS", "100000", "Maximum objects of each kind per owner"),
   maxDefinitionsMiB: budget(
     "SONDE_MAX_DEFINITIONS_MIB",
     "1024",
-    "Maximum size of all objects of one owner together, as stored, in MiB",
+    "Maximum total size of an owner's objects, as stored, in MiB",
   ),
-  maxKeys: budget("SONDE_MAX_KEYS", "1000", "Maximum active keys of one owner that the API issues"),
+  maxKeys: budget("SONDE_MAX_KEYS", "1000", "Maximum active keys that the API issues per owner"),
   maxManualRuns: setting({
     env: "SONDE_MAX_MANUAL_RUNS",
     default: "100",
-    meaning: "Maximum unfinished manual runs of one owner",
+    meaning: "Maximum unfinished manual runs per owner",
     allowed: "a whole number from 1 to 500",
     parse: integer(1, 500),
   }),
@@ -227,7 +227,7 @@ export const SETTINGS = {
   agentConcurrency: setting({
     env: "SONDE_AGENT_CONCURRENCY",
     default: "500",
-    meaning: "Maximum concurrent calls of this process's agents together",
+    meaning: "Maximum concurrent calls of all agents in this process",
     allowed: "a whole number from 1 to 100000",
     parse: integer(1, 100_000),
   }),
@@ -235,7 +235,7 @@ export const SETTINGS = {
     env: "SONDE_AGENT_THREADS",
     default: "1",
     meaning:
-      "Agents of the location in this process, each in a thread of its own; as many as there are processors to spare",
+      "Agents of the location in this process, each in its own thread; use one per spare processor",
     allowed: "a whole number from 1 to 64",
     parse: integer(1, 64),
   }),

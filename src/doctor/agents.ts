@@ -100,7 +100,7 @@ function faultsOf(agent: ListedAgent, { now, version }: AgentFacts): Finding[] {
   if (state === "INCOMPATIBLE")
     found.push(
       failure(
-        `${name} has version ${agent.version}, from which the hub (${version}) takes no results`,
+        `${name} has version ${agent.version}, which the hub (${version}) rejects`,
         `update it to ${version}`,
       ),
     );

@@ -48,7 +48,7 @@ async function findingsOf(
   const lacks = needs.filter((name) => invalid.has(name));
   if (lacks.length > 0) {
     const names = lacks.map(variableOf).join(", ");
-    return [skipped(`not looked at, because ${names} has no valid value`)];
+    return [skipped(`not checked, because ${names} has no valid value`)];
   }
   const limit = AbortSignal.timeout(limitMs);
   try {

@@ -37,10 +37,9 @@ async function hubClocks(ground: Ground): Promise<Finding[]> {
 /** Reports what the agent has measured, on a machine that runs only agents. */
 async function agentClock({ ops }: Ground): Promise<Finding[]> {
   const answer = await ops("/metrics").catch((cause: unknown) => {
-    throw new NotApplicable(
-      "not looked at, because no agent runs here that measures the hub's time",
-      { cause },
-    );
+    throw new NotApplicable("not checked, because no agent here measures the hub's time", {
+      cause,
+    });
   });
   if (silenceFindings(answer.text).length > 0)
     return [skipped("not known, because the hub does not answer the agent here")];

@@ -17,12 +17,12 @@ export const dataFolderCheck = ({ config: { dataDir } }: Ground): Check => ({
       return [
         warning(
           `there is no data folder ${dataDir}`,
-          "start `sonde serve`, which makes it, or correct SONDE_DATA_DIR",
+          "start `sonde serve`, which creates it, or correct SONDE_DATA_DIR",
         ),
       ];
     return [
       failure(
-        `the data folder ${dataDir} cannot be used by this user (${folder})`,
+        `this user cannot use the data folder ${dataDir} (${folder})`,
         "run `sonde doctor` as the user of the service, give the folder to that user, or correct SONDE_DATA_DIR",
       ),
     ];
@@ -66,14 +66,14 @@ export function folderFindings({ path, mode, uid, files }: FolderFacts): Finding
   if (isShared(mode))
     found.push(
       warning(
-        `other users of this machine may look into the data folder ${path} (mode ${octal(mode)}; allowed: 0700)`,
+        `other users of this machine can access the data folder ${path} (mode ${octal(mode)}; allowed: 0700)`,
         `chmod 0700 ${path}`,
       ),
     );
   for (const file of files.filter((each) => isShared(each.mode)))
     found.push(
       (KEYS.test(file.path) ? failure : warning)(
-        `${file.path} may be read or changed by other users (mode ${octal(file.mode)}; allowed: 0600)`,
+        `other users can read or change ${file.path} (mode ${octal(file.mode)}; allowed: 0600)`,
         `chmod 0600 ${file.path}`,
       ),
     );

@@ -47,7 +47,7 @@ export function schemaFinding(
   const newest = applied.at(-1);
   if (unknown.length > 0)
     return failure(
-      `the database has schema ${unknown.at(-1)}, which a newer Sonde made: ${version} does not know it`,
+      `the database has schema ${unknown.at(-1)}, from a newer Sonde: ${version} cannot use it`,
       "run the newer version, or restore a backup: docs/deployment.md",
     );
   if (missing.length === 0) return ok(`the schema is ${newest}, that of Sonde ${version}`);

@@ -44,7 +44,7 @@ export function diskFinding(what: string, { free, size }: Space): Finding {
   const text = `${what} has ${sizeOf(free)} of ${sizeOf(size)} free (${percent(share)})`;
   if (share >= ALLOWED_FREE) return ok(text);
   const advice =
-    "make room: docs/configuration.md, Retention, says what Sonde keeps for how long; `sonde retention run --dry-run` counts what has expired";
+    "free some space: docs/configuration.md, Retention, says how long Sonde keeps each kind of data; `sonde retention run --dry-run` counts what has expired";
   return (share < NEEDED_FREE ? failure : warning)(
     `${text.slice(0, -1)}; allowed: ${percent(ALLOWED_FREE)})`,
     advice,
@@ -55,7 +55,8 @@ export function diskFinding(what: string, { free, size }: Space): Finding {
 async function databaseDisk(ground: Ground): Promise<Finding> {
   const database = await ground.database().catch(() => undefined);
   const size = await database?.size();
-  if (!size) return skipped("the disk of PostgreSQL: not looked at, because it cannot be asked");
+  if (!size)
+    return skipped("the disk of PostgreSQL: not checked, because PostgreSQL does not answer");
   const host = new URL(ground.config.databaseUrl ?? "").hostname;
   const isHere = ["", "localhost", "127.0.0.1", "[::1]"].includes(host);
   const space =
@@ -68,6 +69,6 @@ async function databaseDisk(ground: Ground): Promise<Finding> {
 export const unseenDisk = (bytes: number, isHere: boolean): Finding =>
   skipped(
     isHere
-      ? `the disk of PostgreSQL: not looked at, because Sonde may not see where the data is: look yourself, or \`grant pg_read_all_settings\` to its role; the database has ${sizeOf(bytes)}`
+      ? `the disk of PostgreSQL: not checked, because Sonde may not see where the data is: check it yourself, or \`grant pg_read_all_settings\` to its role; the database has ${sizeOf(bytes)}`
       : `the disk of PostgreSQL is on another machine: look there; the database has ${sizeOf(bytes)}`,
   );

@@ -44,9 +44,7 @@ export async function readableDatabase(ground: Ground): Promise<Inspection> {
   const database = await hubDatabase(ground);
   const { missing, unknown } = await database.schema();
   if (missing.length + unknown.length === 0) return database;
-  throw new NotApplicable(
-    "not looked at, because the schema of the database is not that of this Sonde",
-  );
+  throw new NotApplicable("not checked, because the database schema is not that of this Sonde");
 }
 
 /** Like `readableDatabase`, with any schema. */
@@ -54,7 +52,7 @@ export async function hubDatabase(ground: Ground): Promise<Inspection> {
   if (!isHub(ground.config))
     throw new NotApplicable("does not apply: a machine that runs only agents has no database");
   return ground.database().catch((cause: unknown) => {
-    throw new NotApplicable("not looked at, because the database cannot be read", { cause });
+    throw new NotApplicable("not checked, because the database cannot be read", { cause });
   });
 }
 
@@ -63,6 +61,6 @@ export async function reachableBus(ground: Ground): Promise<BusFacts> {
   if (!ground.config.natsUrls)
     throw new NotApplicable("does not apply: the bus is inside the process, without NATS");
   return ground.bus().catch((cause: unknown) => {
-    throw new NotApplicable("not looked at, because NATS cannot be reached", { cause });
+    throw new NotApplicable("not checked, because NATS cannot be reached", { cause });
   });
 }

@@ -71,7 +71,7 @@ export function ledgerFindings(facts: LedgerFacts): Finding[] {
     found.push(
       failure(
         `${missing} of ${count(due, "run")} due ${span} ${missing === 1 ? "has" : "have"} neither an outcome nor a pending run, for example that of deployment ${example?.deployment_id} due in the slot ${formatPeriodTime(example?.slot ?? 0)}`,
-        "keep a copy of the database and report this: rows were removed, or it is a bug; MISSED outcomes are never lost by an outage",
+        "keep a copy of the database and report this: either rows were removed or it is a bug; an outage never loses MISSED outcomes",
       ),
     );
   if (twice > 0)
@@ -101,7 +101,7 @@ function missedFinding({ due, missed }: LedgerFacts, span: string): Finding {
   const share = due > 0 ? ` (${percent(all / Math.max(all, due))} of those due)` : "";
   return warning(
     `${count(all, "run was", "runs were")} MISSED ${span}${share}: ${shown}${more}`,
-    "docs/agent.md says what each reason means; runs missed during an outage stay so",
+    "docs/agent.md explains each reason; runs missed during an outage stay MISSED",
   );
 }
 

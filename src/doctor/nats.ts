@@ -57,7 +57,7 @@ function faultsOfStream({ name, found, wanted, setting }: StreamFacts, clustered
     return [
       failure(
         `the stream ${name} is missing`,
-        "start a process with the role api, scheduler or aggregator, which makes it, or restart one",
+        "start a process with the role api, scheduler or aggregator, which creates it, or restart one",
       ),
     ];
   const { bytes, maxBytes, messages, replicas, lagging } = found;
@@ -84,7 +84,7 @@ function faultsOfStream({ name, found, wanted, setting }: StreamFacts, clustered
     faults.push(
       warning(
         `${count(replicas, "server keeps", "servers keep")} the stream ${name} (asked for: ${wanted.replicas}${clustered ? "" : ", and the server is in no cluster"})`,
-        "have as many servers with JetStream in the cluster and restart a process of the hub, or lower SONDE_NATS_REPLICAS",
+        "run that many servers with JetStream in the cluster and restart a process of the hub, or lower SONDE_NATS_REPLICAS",
       ),
     );
   if (lagging.length > 0)
@@ -101,14 +101,14 @@ function consumerFindings({ tickConsumer }: BusFacts, { location }: Config): Fin
   if (tickConsumer === "missing" || tickConsumer === undefined)
     return [
       failure(
-        `the hub has not made the consumer of the ticks of location ${location}`,
+        `the hub has not created the tick consumer of location ${location}`,
         `start the hub and an agent: the hub makes it at the agent's first heartbeat; \`sonde locations list\` on the hub shows whether it knows ${location}`,
       ),
     ];
   if ("fault" in tickConsumer)
     return [
       failure(
-        `this user cannot ask for the consumer of the ticks of location ${location} (${tickConsumer.fault})`,
+        `this user may not look up the tick consumer of location ${location} (${tickConsumer.fault})`,
         `give the NATS servers the accounts that \`sonde locations nats-config\` writes on the hub, and reload them: docs/regions.md`,
       ),
     ];

@@ -31,7 +31,7 @@ export function egressFindings(entries: readonly string[]): Finding[] {
         );
       if (isMetadataAddress(address))
         return warning(
-          `SONDE_EGRESS_ALLOW opens ${entry}, where a cloud serves the credentials of this machine to whoever may make calls`,
+          `SONDE_EGRESS_ALLOW opens ${entry}, where a cloud serves this machine's credentials to anyone who can make calls`,
           "remove the entry, unless all who may make calls may have those credentials",
         );
       return [];

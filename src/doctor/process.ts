@@ -32,7 +32,7 @@ export function silenceFindings(metrics: string): Finding[] {
   if (unanswered < NOTABLE_SILENCE) return [];
   return [
     failure(
-      `the hub has not answered the last ${unanswered} heartbeats of the agent here, so that it gets no runs`,
+      `the hub has not answered the last ${unanswered} heartbeats of the agent here, so it gets no runs`,
       "set SONDE_LOCATION_KEY to the key that `sonde locations env` prints on the hub; if all agents are offline, start an aggregator",
     ),
   ];
@@ -67,7 +67,7 @@ export function readinessFindings(url: string, status: number, text: string): Fi
     ? [ok(`${url} says that the process is ready`)]
     : [
         failure(
-          `${url} answered ${status}, as no process of Sonde does`,
+          `${url} answered ${status}, so it is not a process of Sonde`,
           "set SONDE_OPS_PORT to the port of the process on this machine",
         ),
       ];

@@ -73,7 +73,7 @@ function leadFinding({ now, lease, deployments }: SchedulerFacts): Finding {
   const due = newestOpenSlot(now - BEAT_WITHIN_MS);
   const cursor = `slots are open up to ${formatPeriodTime(lease.cursor)}`;
   const late =
-    lease.cursor < due ? `${cursor}, and should be up to ${formatPeriodTime(due)} by now` : cursor;
+    lease.cursor < due ? `${cursor}, but should be open up to ${formatPeriodTime(due)}` : cursor;
   if (lease.expires_at < now) return nothing(`no scheduler leads: ${late}`, START);
   if (lease.cursor < due)
     return failure(

@@ -130,12 +130,12 @@ function registerBacklog(
     value === undefined ? [] : [{ labels: { stream }, value }];
   byLocation(
     "sonde_bus_pending_messages",
-    "Messages of ticks and of results that are not acknowledged yet, by location.",
+    "Unacknowledged messages of ticks and of results, by location.",
     ({ messages }) => messages,
   );
   byLocation(
     "sonde_bus_oldest_pending_message_age_seconds",
-    "Age of the oldest message that is not acknowledged yet, of ticks: that no agent was given yet; 0 if there is none.",
+    "Age of the oldest unacknowledged message; for ticks, of the oldest that no agent has received; 0 without any.",
     ({ oldestAgeMs }) => oldestAgeMs / 1000,
   );
   byStream("sonde_bus_stream_bytes", "Size of the stream in NATS.", ({ stream, bytes }) =>

@@ -1,4 +1,4 @@
-// The domain of an Authentication Setting: the hosts that may be sent its credentials.
+// The domain of an Authentication Setting: the hosts that may receive its credentials.
 import { parse } from "tldts";
 import { EXAMPLE } from "./fields.ts";
 import { Type } from "./type.ts";

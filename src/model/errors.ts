@@ -39,7 +39,7 @@ export const notFound = (what: string): AppError => new AppError("not_found", `$
 export const unreadable = (what: string, options?: ErrorOptions): AppError =>
   new AppError(
     "unreadable",
-    `the secrets of ${what} cannot be decrypted, so it was not changed; delete it, or start Sonde with the master key that it was stored with`,
+    `the secrets of ${what} cannot be decrypted, so it was not changed; delete it, or start Sonde with the master key that encrypted it`,
     options,
   );
 

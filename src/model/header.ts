@@ -27,7 +27,7 @@ export function repeatedName(headers: readonly KeyValue[]): string | undefined {
 /** Variables may fill in a part of a name. */
 function nameFault(name: string): string | undefined {
   if (!isToken(withoutReferences(name, "v"))) return "is not a valid header name";
-  return isFramingHeader(name) ? "is set by the agent and cannot be given" : undefined;
+  return isFramingHeader(name) ? "is set by the agent and cannot be overridden" : undefined;
 }
 
 export const HeaderName = Type.Refine(

@@ -61,7 +61,7 @@ function schemeFault(url: string, scheme: string): string | undefined {
   // The message already covers other schemes. A colon before digits separates a host and its port.
   return /^(?!https?:)[a-z][a-z0-9+.-]*:(?!\d)/i.test(url)
     ? ""
-    : ": it begins with neither http://, https:// nor a variable";
+    : ": it must begin with http://, https:// or a variable";
 }
 
 function hostFault(authority: string, host: string): string | undefined {

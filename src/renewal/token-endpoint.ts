@@ -73,7 +73,7 @@ export async function askForToken(
 }
 
 const REFUSED = {
-  reason: "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW",
+  reason: "the address of the token endpoint is neither public nor in SONDE_EGRESS_ALLOW",
 };
 
 const tooLarge = (): Error =>

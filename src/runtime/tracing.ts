@@ -89,7 +89,7 @@ export function createTracing(options: TracingOptions) {
 const createCounters = (registry: Registry) => ({
   dropped: new Counter({
     name: "sonde_tracing_dropped_spans_total",
-    help: "Spans that the collector did not take, or that there was no room for.",
+    help: "Spans that the collector did not accept, or for which there was no room.",
     registers: [registry],
   }),
   sent: new Counter({
@@ -167,8 +167,8 @@ function createOutageLog(log: Logger, url: string) {
   let isOutage = false;
   return (err: Error | undefined): void => {
     if (err && !isOutage)
-      log.warn({ err, collector }, "collector did not take spans; dropping them");
-    if (!err && isOutage) log.info({ collector }, "collector takes spans again");
+      log.warn({ err, collector }, "collector did not accept spans; dropping them");
+    if (!err && isOutage) log.info({ collector }, "collector accepts spans again");
     isOutage = err !== undefined;
   };
 }

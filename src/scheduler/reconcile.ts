@@ -50,7 +50,7 @@ const EXPLANATIONS = {
   agents_incompatible: (location: string) =>
     `the version of every agent online at ${location} was too old for the hub`,
   agent_lost: (location: string) =>
-    `an agent at ${location} was given the run and never reported its outcome`,
+    `an agent at ${location} took the run but never reported its outcome`,
 } as const;
 
 export type Reason = keyof typeof EXPLANATIONS;

@@ -31,8 +31,8 @@ const ENDINGS: Readonly<Record<Failure | "passed", Ending>> = {
   passed: { result: "COMPLETE", message: null, status: 200, reached: 6 },
   unavailable: { result: "HTTP_SERVER_ERROR", message: null, status: 503, reached: 6 },
   broken: { result: "HTTP_SERVER_ERROR", message: null, status: 500, reached: 6 },
-  timeout: withoutResponse("timeout: the call was not complete within 30 s", 4),
-  reset: withoutResponse("reset: the connection was closed before a response came", 4),
+  timeout: withoutResponse("timeout: the call did not complete within 30 s", 4),
+  reset: withoutResponse("reset: the connection was closed before a response arrived", 4),
   refused: withoutResponse("connect_refused: the service refused the connection", 1),
 };
 

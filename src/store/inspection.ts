@@ -50,7 +50,7 @@ async function openToRead(location: StoreOptions["location"], clock: Clock): Pro
   const { file: path } = location;
   if (!existsSync(path))
     throw new Error(
-      `there is no database ${path}: start \`sonde serve\`, which makes it, or correct SONDE_DATA_DIR`,
+      `there is no database ${path}: start \`sonde serve\`, which creates it, or correct SONDE_DATA_DIR`,
     );
   try {
     return openSqlite({ path, clock, readOnly: true });
@@ -93,7 +93,7 @@ function inspectionOf(database: Database) {
     deployments: () => deployments(database),
     ...createLedgerAudit(database),
     ...createRecentRuns(database),
-    /** Counts the reports that wait to be computed, and tells since when the oldest is overdue. */
+    /** Counts the reports that wait to be computed, and since when the oldest is overdue. */
     async waitingInsights(now: number) {
       const marks = kysely.selectFrom("stale_insights");
       const { reports } = await marks

@@ -7,7 +7,7 @@ import { syncFile } from "./snapshot.ts";
 /** The suffixes of the files that SQLite keeps beside a database. */
 export const BESIDE = ["-wal", "-shm", "-journal"] as const;
 
-/** Returns a name for the incomplete file; it tells which process writes the file. */
+/** Returns a name for the incomplete file; it names the process that writes it. */
 export const partialName = (path: string): string =>
   `${path}.partial-${process.pid}-${randomUUID().slice(0, 8)}`;
 

@@ -163,7 +163,7 @@ const STATEMENTS_CACHED = 200;
 
 type Statements = (text: string) => StatementSync;
 
-/** Compiles each text once, until the cache is full and begins anew. */
+/** Compiles each text once, until the cache is full and starts over. */
 function cacheStatements(database: DatabaseSync, guarded: Guard): Statements {
   const kept = new Map<string, StatementSync>();
   return (text) => {

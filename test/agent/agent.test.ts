@@ -161,7 +161,7 @@ describe("an agent", () => {
         result: "MISSED",
         result_category: null,
         start_time: null,
-        message: "started_late: the agent was ready 42.5 s after the due time, the limit is 30 s",
+        message: "started_late: the agent was ready 42.5 s after the due time; the limit is 30 s",
       },
       timing: { total: null, tcp: null },
       request: { url: target.url, method: "GET", headers: [], body: null },

@@ -169,7 +169,7 @@ describe("the variables of a call", () => {
     expect(result.meta).toMatchObject({
       url: `http://********:${target.port}/`,
       message:
-        "redirect_invalid: the redirect leads to ********:1, where the secret in the body must not go",
+        "redirect_invalid: the redirect leads to ********:1, which must not receive the secret in the body",
     });
     expect(JSON.stringify(result)).not.toMatch(/localhost/i);
   });
@@ -293,7 +293,7 @@ describe("the credentials of a call", () => {
     expect(result.meta).toMatchObject({
       result: "UNABLE_TO_RUN",
       message:
-        "the authentication setting is for a.example and the hosts below it, and the call is to 127.0.0.1",
+        "the authentication setting covers a.example and its subdomains, but the call goes to 127.0.0.1",
     });
     expect(target.connections()).toBe(0);
   });
@@ -312,7 +312,7 @@ describe("the credentials of a call", () => {
       expect(inside.requests[0]?.headers.authorization).toMatch(/^Basic /);
       expect(await runAt("127.0.0.1", "a.example")).toMatchObject({
         result: "UNABLE_TO_RUN",
-        message: expect.stringMatching(/^the authentication setting is for a\.example and/),
+        message: expect.stringMatching(/^the authentication setting covers a\.example and/),
       });
       expect(inside.requests).toHaveLength(1);
     },
@@ -380,7 +380,7 @@ describe("the credentials of a call", () => {
     });
     expect(result.meta).toMatchObject({
       result: "HTTP_REDIRECT_ERROR",
-      message: `redirect_invalid: the redirect leads to ${other.authority}, where the secret in the body must not go`,
+      message: `redirect_invalid: the redirect leads to ${other.authority}, which must not receive the secret in the body`,
     });
     expect(other.connections()).toBe(0);
   });

@@ -112,7 +112,7 @@ describe("a result", () => {
     [
       {},
       ["timeout:none"],
-      "the tag 'timeout:none' does not give a number of seconds above 0 (at most 120)",
+      "the tag 'timeout:none' needs a number of seconds above 0 (at most 120)",
     ],
   ])("of %j with the tags %j says why it is UNABLE_TO_RUN", async (request, tags, message) => {
     const result = await run(request, { tags });

@@ -119,7 +119,7 @@ describe.each(storeKinds)("events on %s", (storeKind) => {
     ]);
   });
 
-  it("go on exactly where a listener was cut off, also within a batch", async () => {
+  it("resume exactly where a listener was cut off, even within a batch", async () => {
     await using api = await startListening({ storeKind });
     const { id } = await createCall(api);
     const first = await (async () => {
@@ -243,7 +243,7 @@ describe("an event stream", () => {
     await using stack = new AsyncDisposableStack();
     for (let n = 0; n < 20; n += 1) stack.use(await api.hear());
     await expect(api.hear()).rejects.toThrow(
-      '429 {"error_msg":"20 event streams of this key are open, which is the most of a key',
+      '429 {"error_msg":"20 event streams of this key are open, the maximum for a key',
     );
     const ofBob = await api.hear(bob);
     await expect(api.hear(bob)).rejects.toThrow("(SONDE_MAX_EVENT_STREAMS)");

@@ -66,7 +66,7 @@ it("sends all of a large export, and waits for a caller who is slow", async () =
   expect(brokenOff(api)).toEqual([]);
 });
 
-it("breaks the connection when it fails on the way, and logs why in a line", async () => {
+it("breaks the connection when it fails midway, and logs why in one line", async () => {
   const { api, path } = await exporting();
   await using _ = api;
   const response = await begin(api, path);
@@ -116,7 +116,7 @@ it("limits an owner to two at a time, and frees the place of one that ends", asy
   const [first, second] = [await begin(api, path), await begin(api, path)];
   const refused = await api.send({ path });
   expect([refused.status, refused.headers["retry-after"]]).toEqual([429, "10"]);
-  expect(refused.body["error_msg"]).toMatch(/^2 exports of yours are under way/);
+  expect(refused.body["error_msg"]).toMatch(/^2 of your exports are running/);
   first.destroy();
   await expect.poll(() => statusOf(api, path), { interval: 5 }).toBe(200);
   // Once read to its end, the other export also frees its place.
@@ -136,7 +136,7 @@ it("allows eight at a time over all owners", async () => {
   const refused = await api.send({ path });
   expect([refused.status, refused.body["error_msg"]]).toEqual([
     429,
-    "8 exports are under way, which is the most at a time",
+    "8 exports are running, the maximum at a time",
   ]);
 });
 

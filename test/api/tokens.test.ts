@@ -121,7 +121,7 @@ it.each<[string, (meta: object) => object, string]>([
   [
     "a framing header",
     (meta) => ({ meta, token: { headers: [{ key: "Content-Length", value: "0" }] } }),
-    "token.headers[0].key: 'Content-Length' is set by the agent and cannot be given",
+    "token.headers[0].key: 'Content-Length' is set by the agent and cannot be overridden",
   ],
   [
     "a response that is too large",

@@ -73,7 +73,7 @@ describe("npm run bench", () => {
     for (const what of skipped) expect(stdout).toContain(`skipped: ${what}`);
   });
 
-  it("names the benchmarks when it does not know one, and the option that is wrong", async () => {
+  it("lists the benchmarks for an unknown one, and names a wrong option", async () => {
     const unknown = await runBench("speed");
     expect(unknown).toMatchObject({ code: 1, stdout: "" });
     expect(unknown.stderr).toMatch(/unknown benchmark speed: choose from accuracy, .*retention\n$/);

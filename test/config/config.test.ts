@@ -218,7 +218,7 @@ describe("a secret", () => {
       SONDE_BOOTSTRAP_KEY_FILE: file.path,
     };
     expect(faultsOf(env)).toEqual([
-      "SONDE_BOOTSTRAP_KEY and SONDE_BOOTSTRAP_KEY_FILE are both set: set one of them",
+      "SONDE_BOOTSTRAP_KEY and SONDE_BOOTSTRAP_KEY_FILE are both set: unset one of them",
     ]);
   });
 

@@ -405,7 +405,7 @@ describe("what surrounds the pods", () => {
       ),
     );
 
-  it("closes private ranges to agents, but for what egressAllow opens", () => {
+  it("closes private ranges to agents, except for what egressAllow opens", () => {
     const [four, six, ...opened] = blocksOf("full", "monitor-agent");
     expect(four).toMatchObject({ cidr: "0.0.0.0/0", ports: [] });
     expect(four?.except).toEqual(

@@ -45,7 +45,7 @@ describe.concurrent("Prometheus accepts", () => {
 });
 
 describe("each alert", () => {
-  it.each(alertRules)("$alert $labels says what is the matter and what to do", (rule) => {
+  it.each(alertRules)("$alert $labels says what is wrong and what to do", (rule) => {
     const { alert, labels, annotations } = rule;
     expect(labels["severity"]).toMatch(/^(critical|warning|info)$/);
     expect(annotations).toEqual({

@@ -73,7 +73,7 @@ describe("agents", () => {
     ]);
     expect(findings(anAgent({ condition: "incompatible", version: "0.9.0" }))).toEqual([
       expect.stringMatching(/^failure: location paris has 3 deployments/),
-      "failure: agent agent-1 at paris has version 0.9.0, from which the hub (1.1.0) takes no results",
+      "failure: agent agent-1 at paris has version 0.9.0, which the hub (1.1.0) rejects",
     ]);
     expect(findings(anAgent({ condition: "draining" }))).toHaveLength(1);
     expect(findings()).toEqual([
@@ -96,7 +96,7 @@ describe("an agent that the hub does not answer", () => {
     [
       "sonde_agent_unanswered_heartbeats 3\n",
       [
-        "failure: the hub has not answered the last 3 heartbeats of the agent here, so that it gets no runs",
+        "failure: the hub has not answered the last 3 heartbeats of the agent here, so it gets no runs",
       ],
     ],
     ["", []],
@@ -132,7 +132,7 @@ describe("the scheduler", () => {
     ],
     [
       { expires_at: NOW + 5000, cursor: cursor - 180_000 },
-      "failure: the scheduler is behind: slots are open up to 2026-10-05T11:57:00Z, and should be up to 2026-10-05T12:00:00Z by now",
+      "failure: the scheduler is behind: slots are open up to 2026-10-05T11:57:00Z, but should be open up to 2026-10-05T12:00:00Z",
     ],
     [{ expires_at: 0, cursor }, /^failure: no scheduler leads: /],
     [undefined, "failure: no scheduler has ever run on this database"],
@@ -228,7 +228,7 @@ it("what /readyz says is passed on", () => {
     "failure: the process is not ready: bus: NATS at nats://a:4222: reconnecting",
   ]);
   expect(readinessFindings("http://a/readyz", 404, "<html>").map(textOf)).toEqual([
-    "failure: http://a/readyz answered 404, as no process of Sonde does",
+    "failure: http://a/readyz answered 404, so it is not a process of Sonde",
   ]);
 });
 

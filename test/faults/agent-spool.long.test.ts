@@ -189,7 +189,7 @@ describe.concurrent("while NATS is away", () => {
     await until(() =>
       expect(results().map(({ id }) => id)).toEqual(expect.arrayContaining(idsOf(ticks))),
     );
-    await next.logged(({ msg }) => msg === "spool of a former agent taken over");
+    await next.logged(({ msg }) => msg === "took over the spool of a former agent");
     expect(errorsOf(next)).toEqual([]);
   });
 

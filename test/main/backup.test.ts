@@ -185,7 +185,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
         `${folder.dataDir}/sonde.db: ${RESULTS + MORE} results, ${CALLS + 2} calls`,
         `schema ${NEWEST}`,
         `Runs due after ${new Date(filled.stopped).toISOString().replace(".000", "")} are not in it: the service records them as MISSED when it starts.`,
-        "Keys, tokens and locations are as they were then: see docs/backup.md for what to do again.",
+        "Keys, tokens and locations are as they were then: docs/backup.md says what to redo.",
         "",
       ],
     ]);
@@ -226,7 +226,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     await store.close();
   });
 
-  it("keeps the database that was there under another name, also a damaged one", async () => {
+  it("keeps the previous database under another name, even a damaged one", async () => {
     using folder = newFolder();
     const database = join(folder.dataDir, "sonde.db");
     writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
@@ -236,7 +236,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     );
     const { code, stdout } = await run(folder, "restore", backup, "--force");
     expect(code).toBe(0);
-    const [, aside = ""] = /database that was there is now (\S+):/.exec(stdout) ?? [];
+    const [, aside = ""] = /previous database is now (\S+):/.exec(stdout) ?? [];
     expect(readFileSync(aside, "utf8")).toBe("damaged");
     expect(countsIn(database)).toEqual(countsIn(backup));
   });

@@ -254,7 +254,7 @@ describe("a command without its service", () => {
         ["calls", "create", "--name", "x"],
         /^'request\.url' is a required property \(HTTP 400\)$/,
       ],
-      [{}, ["calls", "create"], /^nothing is given: use --file, or --name, --method, /],
+      [{}, ["calls", "create"], /^no fields given: use --file, or --name, --method, /],
       [{}, ["results", "get", "nope"], /^Result not found \(HTTP 404\)$/],
     ];
     for (const [settings, args, message] of refusals) {
@@ -326,7 +326,7 @@ it("prints a variable unchanged into a pipe, and escaped on a terminal", async (
   expect((await sonde("env", "list")).stderr).toBe("no workspaces\n");
 });
 
-it("stops without a word when its reader has gone", async () => {
+it("stops silently when its reader has gone", async () => {
   const script = 'set -o pipefail; "$NODE" "$MAIN" calls list --json | head -c 10; echo " $?"';
   const { stdout, stderr } = await bash("bash", ["--norc", "-c", script], { env: settings() });
   expect([stdout, stderr]).toEqual([expect.stringMatching(/^\{"id":"\w{3} 0\n$/), ""]);

@@ -120,8 +120,7 @@ it("reports a running demo as healthy, and names its faults afterwards", async (
   database.exec("insert into kysely_migration values ('9999-later', '2026-01-01')");
   database.close();
   await expectFaults(settings, {
-    "a newer schema":
-      /^migrations failure: the database has schema 9999-later, which a newer Sonde made/,
+    "a newer schema": /^migrations failure: the database has schema 9999-later, from a newer Sonde/,
   });
 }, 120_000);
 
@@ -224,7 +223,7 @@ it("names every setting that is not valid, and looks at everything else", async 
   expect(findings).toContainEqual({
     check: "database",
     state: "skipped",
-    finding: "not looked at, because SONDE_DATABASE_URL has no valid value",
+    finding: "not checked, because SONDE_DATABASE_URL has no valid value",
     advice: null,
   });
   expect(JSON.stringify(findings)).not.toContain("secret@");
@@ -310,7 +309,7 @@ it("names what is wrong on an agent's machine", async () => {
     },
     {
       "no consumer":
-        /^streams failure: the hub has not made the consumer of the ticks of location paris/,
+        /^streams failure: the hub has not created the tick consumer of location paris/,
       "foreign subjects":
         /^permissions warning: the NATS user of this process may use the subjects sonde\.ticks\.\*, .*→ give each location credentials of its own/,
       "a spool that holds reports":

@@ -109,7 +109,7 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
     expect(stdout.split("\n").slice(-4)).toEqual([
       expect.stringMatching(/^\d+ rows in \d+\.\d s, compared in both databases$/),
       `Start the service with SONDE_DATABASE_URL and the master key in ${folder.dataDir}/master-key (SONDE_MASTER_KEY_FILE).`,
-      `${file} is as it was: do not start the service on it again.`,
+      `${file} is unchanged: do not start the service on it again.`,
       "",
     ]);
     const tables = await rowsOf(url, "pg_inherits join pg_class on oid = inhrelid");

@@ -33,7 +33,7 @@ describe("the host of a URL", () => {
     expect(hostOf(url)).toBe(host);
   });
 
-  const NO_SCHEME = ": it begins with neither http://, https:// nor a variable";
+  const NO_SCHEME = ": it must begin with http://, https:// or a variable";
   const USER =
     ": it has a user or password before its host; put them into an Authentication Setting";
   const CHARACTER = ": it has a line break or another character that a URL cannot have";
@@ -109,7 +109,7 @@ describe("the headers of a call", () => {
       (name): [string, { key: string; value: string }[], string] => [
         name,
         [header(name)],
-        `[0].key: '${name}' is set by the agent and cannot be given`,
+        `[0].key: '${name}' is set by the agent and cannot be overridden`,
       ],
     ),
     [

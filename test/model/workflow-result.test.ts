@@ -44,10 +44,10 @@ it("says which call ended it, and why", () => {
   const [first, second] = results(["COMPLETE", "CONNECTION_ERROR"]);
   const failed = {
     ...second!,
-    meta: { ...second!.meta, message: "timeout: no response came in time" },
+    meta: { ...second!.meta, message: "timeout: no response arrived in time" },
   };
   expect(outcomeOfWorkflow([first!, failed]).message).toBe(
-    "call 2 of 2 ended with CONNECTION_ERROR: timeout: no response came in time",
+    "call 2 of 2 ended with CONNECTION_ERROR: timeout: no response arrived in time",
   );
   expect(outcomeOfWorkflow([first!]).message).toBeNull();
 });

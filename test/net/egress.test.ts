@@ -330,7 +330,7 @@ describe("a URL of a refused address", () => {
       expect(outcome).toMatchObject({
         result: "UNABLE_TO_RUN",
         message:
-          "egress_refused: the address of this host is not a public one, and is not allowed for this location",
+          "egress_refused: the address of this host is neither public nor allowed at this location",
         last: { destIp: null, phases: { tcp: null }, response: null },
       });
     },

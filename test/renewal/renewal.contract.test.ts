@@ -189,7 +189,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(system.target.connections()).toBe(0);
     const reasons = ids.map(async (id) => renewalFailureOf(await system.tokenOf(id)));
     expect(await Promise.all(reasons)).toEqual([
-      "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW",
+      "the address of the token endpoint is neither public nor in SONDE_EGRESS_ALLOW",
       "the name of the token endpoint has no address, or none that SONDE_EGRESS_ALLOW allows",
     ]);
   });

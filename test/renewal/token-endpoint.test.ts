@@ -16,8 +16,7 @@ import { endless, startRawTarget, startTarget } from "../support/target-server.t
 import { undisturbed } from "../support/undisturbed.ts";
 import { answering } from "./renewing.ts";
 
-const REFUSED =
-  "the address of the token endpoint is not a public one, and not in SONDE_EGRESS_ALLOW";
+const REFUSED = "the address of the token endpoint is neither public nor in SONDE_EGRESS_ALLOW";
 
 const NO_ADDRESS =
   "the name of the token endpoint has no address, or none that SONDE_EGRESS_ALLOW allows";

@@ -23,7 +23,7 @@ const released = (...options: readonly string[]): number =>
   );
 
 describe("releasing memory", () => {
-  it("returns what was garbage to the system", () => {
+  it("returns freed memory to the system", () => {
     expect(released("--expose-gc")).toBeGreaterThan(20 * MB);
   });
 

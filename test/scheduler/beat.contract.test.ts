@@ -438,7 +438,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       ["no_agent: no agent has ever been seen", []],
       ["agent_offline: no agent was online", [[-120]]],
       ["agent_offline: no agent was online", [[65, "stopped"]]],
-      ["agent_lost: an agent at location 'local' was given the run", [[-120], [65]]],
+      ["agent_lost: an agent at location 'local' took the run", [[-120], [65]]],
       [
         "agents_draining: an agent at location 'local' was draining, and no other could",
         [[65, "draining"], [65, "refused"], [-120]],

@@ -88,7 +88,7 @@ describe("a simulated run", () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it("looks like one that an agent made, but for its marks", () => {
+  it("looks like one that an agent made, except for its marks", () => {
     for (const series of seriesOf(made))
       for (const trigger of triggersOf(series.plan, MONDAY, MONDAY + DAY)) {
         const { run, report } = simulatedRun(series, trigger);
@@ -122,7 +122,7 @@ describe("a simulated run", () => {
       response: { status_code: 500, status_string: "Internal Server Error" },
     });
     const late = resultsOf("payment", MONDAY, MONDAY + WEEK).find(
-      ({ meta }) => meta.message === "timeout: the call was not complete within 30 s",
+      ({ meta }) => meta.message === "timeout: the call did not complete within 30 s",
     );
     expect(late).toMatchObject({
       meta: { result: "CONNECTION_ERROR", http_code: null, dest_ip: expect.any(String) },

@@ -86,7 +86,7 @@ describe("the first statement about a call", () => {
     );
   });
 
-  it("passes over a location from which the call no longer runs", () => {
+  it("ignores a location from which the call no longer runs", () => {
     const each = results("pass", "fail@Oslo");
     expect(troubleOf(each, true, ["Rome"])).toBeUndefined();
     expect(troubleOf(each, true, ["Rome", "Oslo"])?.locations).toEqual(["Oslo"]);

@@ -186,7 +186,7 @@ it("keeps the focus where the keyboard left it", async () => {
   expect(await focused(page)).toBe("main");
 });
 
-it("asks anew whether to delete what could not be deleted", async () => {
+it("asks again before deleting what could not be deleted", async () => {
   const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
   const setting = await make("/auth/", {
     meta: { name: "Shop", domain: "xn--exmple-cua.com" },

@@ -1,4 +1,4 @@
-// Tells what an entry of the audit trail is about, and who acted.
+// Describes the object and the actor of an audit entry.
 import type { AccessLevel } from "../../src/model/access.ts";
 import type { AuditAction } from "../../src/model/audit.ts";
 

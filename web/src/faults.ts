@@ -1,4 +1,4 @@
-// Tells what is wrong with the body that a form sends, and which faults still stand.
+// Finds what is wrong with the body that a form sends, and which faults still stand.
 import { placeFault } from "./fault-place.ts";
 
 /** Returns a fault for each empty required property, in the API's words. */

@@ -61,7 +61,7 @@ export async function authorize(
   const isNeeded = usesCredentials || auth_type !== "NONE" || certificate;
   if (isNeeded && !isInDomain(request.url.hostname, domain))
     return {
-      reason: `the authentication setting is for ${domain} and the hosts below it, and the call is to ${request.url.hostname}`,
+      reason: `the authentication setting covers ${domain} and its subdomains, but the call goes to ${request.url.hostname}`,
     };
   const sign: HttpRequest["sign"] = async (unsigned, at) =>
     sendable(await authorizer(unsigned, authorization, at));

@@ -16,10 +16,10 @@ export const authorizeBearer: Authorizer = (request, { token }) => {
     return {
       reason: token
         ? "the token has no access_token"
-        : "the call names no token, which its authentication setting needs",
+        : "the call names no token, but its authentication setting requires one",
     };
   if (!PRINTABLE.test(accessToken))
-    return { reason: "the access_token has characters that a header cannot have" };
+    return { reason: "the access_token contains characters that headers do not allow" };
   return {
     request: withCredential(request, "Authorization", `Bearer ${accessToken}`),
   };
@@ -36,7 +36,7 @@ export const authorizeJws: Authorizer = async (request, authorization, moment) =
   if (!secret) return { reason: "the authentication setting has no client_secret" };
   const header = settingOf(authorization, "header_name") ?? DEFAULT_HEADER;
   if (!isToken(header) || isReserved(header.toLowerCase()))
-    return { reason: "the header_name is not one that a signature can have" };
+    return { reason: "the header_name cannot carry a signature" };
   const bearing = authorization.token?.access_token
     ? await authorizeBearer(request, authorization, moment)
     : { request };

@@ -49,11 +49,11 @@ function readTimeout(value: string): Partial<Behaviour> | string {
   const seconds = /^\d+(\.\d+)?$/.test(value) ? Number(value) : 0;
   return seconds > 0
     ? { timeoutMs: Math.min(seconds, LONGEST_TIMEOUT_S) * 1000 }
-    : `does not give a number of seconds above 0 (at most ${LONGEST_TIMEOUT_S})`;
+    : `needs a number of seconds above 0 (at most ${LONGEST_TIMEOUT_S})`;
 }
 
 function readRedirects(value: string): Partial<Behaviour> | string {
   return /^\d+$/.test(value)
     ? { maxRedirects: Math.min(Number(value), MOST_REDIRECTS) }
-    : `does not give a whole number (at most ${MOST_REDIRECTS})`;
+    : `needs a whole number (at most ${MOST_REDIRECTS})`;
 }

@@ -86,7 +86,7 @@ function refusal({ onRefusal }: Network, trace: Trace, refused: Refusal): CallFa
   }
   return new CallFailure(
     "egress_refused",
-    "the address of this host is not a public one, and is not allowed for this location",
+    "the address of this host is neither public nor allowed at this location",
   );
 }
 

@@ -158,12 +158,12 @@ const overdue = ({ phases }: Trace): CallFailure =>
   new CallFailure(
     "timeout",
     phases.processing === null
-      ? "no response came in time"
-      : "the response was not complete in time",
+      ? "no response arrived in time"
+      : "the response did not complete in time",
   );
 
 const tooLarge = (): CallFailure =>
   new CallFailure(
     "too_large",
-    `the response is larger than ${MAX_RESPONSE_BYTES} bytes, with its head and its framing`,
+    `the response is larger than ${MAX_RESPONSE_BYTES} bytes, including headers and framing`,
   );

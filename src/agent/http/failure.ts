@@ -116,7 +116,7 @@ const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
   ],
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: [
     "tls_client_certificate",
-    "the server demands a client certificate",
+    "the server requires a client certificate",
   ],
 };
 
@@ -160,7 +160,7 @@ export function exchangeFailure(cause: unknown, answered: boolean): CallFailure 
       "reset",
       answered
         ? "the connection was closed before the response was complete"
-        : "the connection was closed before a response came",
+        : "the connection was closed before a response arrived",
       { cause },
     )
   );

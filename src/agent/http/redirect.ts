@@ -61,7 +61,7 @@ function redirected(request: HttpRequest, url: URL, status: number): HttpRequest
   if (foreign && keeps && confidential?.body)
     throw new CallFailure(
       "redirect_invalid",
-      `the redirect leads to ${url.host}, where the secret in the body must not go`,
+      `the redirect leads to ${url.host}, which must not receive the secret in the body`,
     );
   const headers = request.headers.filter(
     ({ key, value }) =>

@@ -69,7 +69,7 @@ function shakeHands({ socket, host, secureContext, deadline }: Handshake): Promi
       reject(failure);
     };
     const expire = (): void =>
-      fail(new CallFailure("timeout", "the TLS handshake was not complete in time"));
+      fail(new CallFailure("timeout", "the TLS handshake did not complete in time"));
     if (deadline.isOver()) return expire();
     deadline.watch(expire);
     secured.on("error", (cause) => fail(handshakeFailure(cause)));

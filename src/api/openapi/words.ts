@@ -8,7 +8,7 @@ export const TAGS: Readonly<Record<string, string>> = {
   "API Calls": "HTTP requests to make",
   Workflows: "API Calls that run one after another",
   Deployments: "How often, and from which location, an API Call or a Workflow runs",
-  Results: "What became of each run",
+  Results: "The outcome of each run",
   Statistics: "Aggregates of the results of an API Call, by period",
   Insights: "Weekly and monthly scores of API Calls",
   Reports: "Groups of API Calls at locations, to show statistics of",
@@ -83,7 +83,7 @@ const FAULTY_QUERY = {
   example: "limit: '0' is not an integer from 1 to 1000",
 };
 const forbidden = (level: Endpoint["level"]): ErrorWords => ({
-  description: `The key's access level is below ${level}, this is not the caller's to do, or a budget of the owner is used up`,
+  description: `The key's access level is below ${level}, the caller may not do this, or a budget of the owner is used up`,
   example: `This needs a key of access level ${level}; yours is VIEWER`,
 });
 const notFound = (missing: string): ErrorWords => ({

@@ -34,9 +34,9 @@ const EntrySchema = named(
       }),
     ),
     action: Type.Enum([...AUDIT_ACTIONS]),
-    kind: Type.String({ description: "what it was done to", examples: ["call"] }),
+    kind: Type.String({ description: "the object affected", examples: ["call"] }),
     object_id: Type.String({ examples: [EXAMPLE.id] }),
-    object_owner: mark(Name, { description: "whose the object is, where that is somebody else" }),
+    object_owner: mark(Name, { description: "the object's owner, if it is somebody else" }),
     object_org: mark(Org, { description: "that owner's organization" }),
     fields: Type.Array(Type.String(), {
       description: "paths that an update changed, never their values",
@@ -53,7 +53,7 @@ export const auditEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => 
     tag: "Audit",
     summary: "List who changed what of yours, when and from where",
     description:
-      "Entries on behalf of the owner of the key, and about the owner's objects. Newest first, unlike other lists: one asks for what happened last. What commands do on nobody's behalf, and failed sign-ins, are in `sonde audit list`.",
+      "Entries on behalf of the owner of the key, and about the owner's objects. Newest first, unlike other lists. What commands do on nobody's behalf, and failed sign-ins, are in `sonde audit list`.",
     level: "OWNER",
     query: {
       order: choice("newest (desc) or oldest (asc) first", ["desc", "asc"], "desc"),

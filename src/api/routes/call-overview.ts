@@ -35,9 +35,9 @@ const NowSchema = Type.Object(
         "the worst of `locations`, in this order: FAILING, WARNING, MISSED, NO_RESULT (the call was not made), PASSING; NO_RESULT also where no location has a result yet",
       examples: ["FAILING"],
     }),
-    at: Type.Array(LocationRef, { description: "the locations of which it is the state" }),
+    at: Type.Array(LocationRef, { description: "the locations in this state" }),
     is_deployed: Type.Boolean({
-      description: "false: `locations` has that of the last result",
+      description: "false: `locations` has only the location of the last result",
       examples: [true],
     }),
     locations: Type.Array(

@@ -49,7 +49,11 @@ const WorkspaceSchema = named(
   "Workspace",
   Type.Object({
     workspace: WorkspaceName,
-    variables: Type.Integer({ minimum: 1, description: "how many it has", examples: [3] }),
+    variables: Type.Integer({
+      minimum: 1,
+      description: "how many variables it has",
+      examples: [3],
+    }),
   }),
 );
 const common = { tag: "Environment variables", path, answer: schema } as const;
@@ -95,7 +99,7 @@ export const environmentEndpoints = ({ store, cursors, budgets }: EndpointDeps):
     operationId: "setVariable",
     methods: ["POST", "PUT"],
     summary: "Set a variable; creates it and its workspace if they do not exist",
-    description: "201 for a new variable, 200 for one that was there.",
+    description: "201 for a new variable, 200 for an existing one.",
     level: "EDITOR",
     body: Body,
     status: "of the answer",

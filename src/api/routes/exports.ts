@@ -41,7 +41,7 @@ const PERIODS = {
 };
 
 const HOW =
-  "Sent while it is read; a failure breaks the connection. Each owner may have two exports under way.";
+  "Streamed as it is read; a failure breaks the connection. Each owner may run two exports at a time.";
 
 const FILE_NAME = {
   "Content-Disposition": {

@@ -33,7 +33,7 @@ const Percent = Type.Number({ minimum: 0, maximum: 100, examples: [99.5] });
 const Delta = Type.Number({ examples: [-0.5] });
 const Variation = Type.Number({
   minimum: 0,
-  description: "standard deviation ÷ mean of the latencies that are no outliers",
+  description: "standard deviation ÷ mean of the latencies that are not outliers",
   examples: [0.2],
 });
 
@@ -119,7 +119,7 @@ const LocationSchema = named(
     median: Ms,
     q3: Ms,
     outlier_from: mark(Ms, {
-      description: "milliseconds; a call that took as long is an outlier",
+      description: "milliseconds; a call that took at least this long is an outlier",
       examples: [310],
     }),
     variation: Variation,

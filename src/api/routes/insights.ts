@@ -41,7 +41,7 @@ export const insightEndpoints = (deps: EndpointDeps): Endpoint[] => [
     path: "/insights/rank/",
     summary: `Rank calls by their scores of the previous ${RANKED_PERIODS} closed periods, best first`,
     description:
-      "By the most recent report of each call in these periods, which its score and measures are of; calls without a score come last. Only your own calls, and with `inc_org` those that others share with the organization.",
+      "By each call's most recent report in these periods, which also gives its score and measures; calls without a score come last. Only your own calls, and with `inc_org` those that others share with the organization.",
     query: RANK_PARAMETERS,
     answer: RankSchema,
     handle: ({ principal, query: { reverse, inc_org, weekly } }) =>

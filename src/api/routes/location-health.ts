@@ -28,7 +28,7 @@ const HealthSchema = named(
     oldest_due: nullable(Timestamp),
     spool_reports: Type.Integer({ description: "reports on the disks of its agents together" }),
     recent_calls: Type.Integer({
-      description: `calls of all owners in the last hour that the next two are of, among the newest ${MOST_RESULTS} results of all locations`,
+      description: `calls behind the next two: of all owners, in the last hour, among the newest ${MOST_RESULTS} results of all locations`,
     }),
     lateness: PercentilesSchema("milliseconds from when a call was due to its start"),
     uncertainty: PercentilesSchema(
@@ -45,7 +45,8 @@ export function locationHealthEndpoints(deps: EndpointDeps): Endpoint[] {
       methods: ["GET"],
       path: "/agents/health/",
       tag: "Locations",
-      summary: "List the locations with what of yours waits, and how punctual and exact calls are",
+      summary:
+        "List the locations with what waits there for you, and how punctual and exact calls are",
       description: "Measured at most every 5 seconds.",
       level: "VIEWER",
       query: LIST_PAGING,

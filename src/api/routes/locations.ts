@@ -18,16 +18,16 @@ const AGENT_FIELDS = {
   state: Type.Enum(AGENT_STATES, {
     description: [
       "ONLINE: takes runs",
-      "STALE: one or two of its heartbeats are missing, which come every 10 seconds",
-      "OFFLINE: three are, or it has stopped",
-      "DRAINING: ends its runs and takes no more, because it is stopping or an operator said so",
+      "STALE: it has missed one or two heartbeats, which come every 10 seconds",
+      "OFFLINE: it has missed three, or has stopped",
+      "DRAINING: finishes its runs and takes no more, because it is stopping or an operator ordered it",
       "INCOMPATIBLE: takes no runs, because its version is too old for the hub",
     ].join("; "),
   }),
   version: Type.String({ examples: ["0.1.0"] }),
   last_seen: Timestamp,
   in_flight: Type.Integer({ description: "runs under way" }),
-  held: Type.Integer({ description: "runs that it was given and that have not started" }),
+  held: Type.Integer({ description: "runs that it has received but not started" }),
   capacity: nullable(Type.Integer({ description: "maximum runs at a time" })),
   spool_reports: Type.Integer({
     description: "reports on its disk, because the bus did not take them",

@@ -69,7 +69,7 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     methods: ["GET"],
     path: "/results/:result_id/content",
     tag,
-    summary: "Get the body of the response, as far as it was kept",
+    summary: "Get the body of the response, if it was kept",
     description:
       "Text of up to 32 KiB, credentials masked; otherwise `content` is null and `reason` says why. Not found without a body.",
     missing: "Content",

@@ -32,7 +32,7 @@ export const sessionEndpoints = (): Endpoint[] => [
     methods: ["POST"],
     summary: "Open a session, as the owner and with the level of the key",
     description:
-      "The answer sets a cookie, HttpOnly and SameSite=Strict, that stands for the key in further requests. A one-time code, as `serve --demo` prints it in a link, may take the place of the key. The session ends when it is idle for too long (`SONDE_SESSION_IDLE`), after 30 days, or with the key.",
+      "The answer sets a cookie, HttpOnly and SameSite=Strict, that stands for the key in further requests. A one-time code, such as `serve --demo` prints in a link, may replace the key. The session ends when it is idle for too long (`SONDE_SESSION_IDLE`), after 30 days, or with the key.",
     acceptsCode: true,
     body: SignInBody,
     status: "of the answer",
@@ -57,7 +57,7 @@ export const sessionEndpoints = (): Endpoint[] => [
     ...common,
     operationId: "getSession",
     methods: ["GET"],
-    summary: "Say who asks: the owner and the level of the key or of the session",
+    summary: "Show the caller: the owner and the level of the key or session",
     answer: SessionSchema,
     handle: async ({ principal, session }) => toAnswer(principal, session !== undefined),
   }),

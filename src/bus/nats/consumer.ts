@@ -24,7 +24,7 @@ export interface ConsumersOptions {
 }
 
 /**
- * Failures in a row that are logged: a single lost answer is asked for again, and needs no
+ * Failures in a row that are logged: a single lost answer is requested again, and needs no
  * attention.
  */
 const LOGGED_FAILURES = 2;

@@ -43,7 +43,7 @@ export function createHubAccess(options: HubAccessOptions): StreamAccess {
       await topology.ensureConsumer(tickConsumer(locationId));
     } catch (err) {
       lookedAt.delete(locationId);
-      log.warn({ err, location_id: locationId }, "cannot make the consumer of a location's ticks");
+      log.warn({ err, location_id: locationId }, "cannot create the tick consumer of a location");
     }
   }
   return {
@@ -101,7 +101,7 @@ async function findConsumer(
     return manager.jetstream().consumers.getConsumerFromInfo(info);
   } catch (cause) {
     if (!isConsumerMissing(cause) && !isStreamMissing(cause)) throw cause;
-    throw new NotMadeError("the hub has not made the consumer of this location's ticks yet", {
+    throw new NotMadeError("the hub has not created the tick consumer of this location yet", {
       cause,
     });
   }

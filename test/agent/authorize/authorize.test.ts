@@ -3,7 +3,7 @@ import { authorize, credentialFault } from "../../../src/agent/authorize/authori
 import type { Authorization } from "../../../src/model/authorization.ts";
 import { MOMENT, newAuthorization, newRequest, newToken, sent } from "./authorizing.ts";
 
-const FOREIGN = /^the authentication setting is for .* the call is to/;
+const FOREIGN = /^the authentication setting covers .* the call goes to/;
 
 describe("credentials", () => {
   it.each([
@@ -45,9 +45,9 @@ describe("credentials", () => {
     [newToken({ access_token: null }), "the token has no access_token"],
     [
       newToken({ access_token: "a\r\nb" }),
-      "the access_token has characters that a header cannot have",
+      "the access_token contains characters that headers do not allow",
     ],
-    [null, "the call names no token, which its authentication setting needs"],
+    [null, "the call names no token, but its authentication setting requires one"],
   ])("of the token %j are %s", async (token, expected) => {
     for (const auth_type of ["OAUTH2", "OAUTH2_JWT"]) {
       const setting = newAuthorization(auth_type, { token });

@@ -85,7 +85,7 @@ describe("a signed request", () => {
         settings: { header_name },
       });
       expect(await authorizeJws(request, setting, MOMENT)).toEqual({
-        reason: "the header_name is not one that a signature can have",
+        reason: "the header_name cannot carry a signature",
       });
     },
   );

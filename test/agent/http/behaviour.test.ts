@@ -31,7 +31,7 @@ describe("the tags of a call", () => {
     ["max-redirects:", "a whole number (at most 50)"],
     ["max-redirects:1.5", "a whole number (at most 50)"],
   ])("%s is a fault of the definition", (tag, reason) => {
-    expect(readBehaviour([tag])).toMatch(`the tag '${tag}' does not give`);
+    expect(readBehaviour([tag])).toMatch(`the tag '${tag}' needs`);
     expect(readBehaviour([tag])).toContain(reason);
   });
 });

@@ -448,7 +448,7 @@ describe("the deadline", () => {
     await using target = await startRawTarget(silent);
     const url = `https://127.0.0.1:${target.port}`;
     const outcome = await undisturbed(() => call(url, { behaviour: { timeoutMs: 200 } }));
-    expect(outcome.message).toBe("timeout: the TLS handshake was not complete in time");
+    expect(outcome.message).toBe("timeout: the TLS handshake did not complete in time");
     expect(timingOfCall(outcome)).toMatchObject({
       tcp: expect.any(Number) as number,
       handshake: null,

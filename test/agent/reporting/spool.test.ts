@@ -144,7 +144,7 @@ describe("the spool", () => {
     }
     using former = folder.open({ path: left });
     expect(former.size()).toBe(0);
-    expect(folder.lines().map(({ msg }) => msg)).toEqual(["spool of a former agent taken over"]);
+    expect(folder.lines().map(({ msg }) => msg)).toEqual(["took over the spool of a former agent"]);
   });
 
   it("keeps the reports of a killed process", () => {

@@ -1,4 +1,4 @@
-// Tells what is wrong with a call now: where, since when, and how.
+// Finds what is wrong with a call now: where, since when, and how.
 import type { ResultCategory, ResultCode } from "../../../../src/model/result.ts";
 import { formatCount } from "../../parts/number.ts";
 

@@ -86,7 +86,7 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   tls_self_signed: "Use a certificate from a known authority, or the tag insecure-tls.",
   tls_untrusted: "The server may not send its intermediate certificates: check its chain.",
   tls_client_certificate: "Set the client certificate in the authentication setting.",
-  tls_protocol: "No TLS version or cipher in common, or the port does not speak TLS.",
+  tls_protocol: "No common TLS version or cipher, or the port does not speak TLS.",
   reset: "The server closed the connection early: check its log for this time.",
   timeout: "Nothing arrived in time. The tag timeout:<seconds> allows up to 120.",
   malformed_response: "The server does not speak HTTP/1.1 as it should.",

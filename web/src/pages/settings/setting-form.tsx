@@ -97,7 +97,7 @@ const AboutPart = ({ draft, change, faultAt }: PartProps) => (
       />
       <TextField
         label="Domain"
-        hint="Only this host and the hosts below it get the credentials."
+        hint="Only this host and its subdomains get the credentials."
         value={draft.domain}
         fault={faultAt("meta.domain")}
         input={{ required: true, placeholder: "api.example.com" }}
