@@ -31,11 +31,15 @@ export function serveThreadBus(bus: Bus, port: MessagePort): void {
   const consumers = new Map<number, Consumer>();
 
   const hand = async (consumer: number, ticks: readonly Tick[]): Promise<void> => {
-    const taken = pieces(ticks).map((piece) =>
-      agent.ask("take", { consumer, ticks: JSON.stringify(piece) }),
+    const all = pieces(ticks);
+    const ends = await Promise.allSettled(
+      all.map((piece) => agent.ask("take", { consumer, ticks: JSON.stringify(piece) })),
     );
-    for (const end of await Promise.allSettled(taken))
-      if (end.status === "rejected") throw end.reason;
+    const [failed] = ends.filter((end) => end.status === "rejected");
+    if (failed && ends.every(({ status }) => status === "rejected")) throw failed.reason;
+    // As messages of their own: delivered again with the rest, ticks that have run would run twice.
+    for (const [at, piece] of all.entries())
+      if (ends[at]?.status === "rejected") await bus.publishTicks(piece);
   };
   const own: HubEnd = {
     async consume({ consumer, locationId }) {

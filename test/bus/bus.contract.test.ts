@@ -92,6 +92,29 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start, encodes }) => {
     await until(() => expect(seen.toSorted()).toEqual(published.toSorted()));
   });
 
+  it("are redelivered alone if the handler rejected only them", async () => {
+    await using fixture = await start();
+    const hub = await fixture.join();
+    const location_id = newLocation();
+    const ticks = Array.from({ length: 20 }, () => aTick({ location_id }));
+    const last = ticks.at(-1)?.result_id;
+    const handled: string[] = [];
+    let hasRejected = false;
+    await (
+      await fixture.join()
+    ).consumeTicks(location_id, async (message) => {
+      const ids = message.map(({ result_id }) => result_id);
+      if (!hasRejected && ids.includes(last ?? "")) {
+        hasRejected = true;
+        throw new Error("given back");
+      }
+      handled.push(...ids);
+    });
+    await hub.publishTicks(ticks);
+    const all = ticks.map(({ result_id }) => result_id).toSorted();
+    await until(() => expect(handled.toSorted()).toEqual(all));
+  });
+
   it("are redelivered after their handler rejected", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
