@@ -2,7 +2,7 @@
 import { isFull, isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
 import { retry } from "../../runtime/retry.ts";
-import { publishFitting } from "./report-size.ts";
+import { jsonLength, publishFitting } from "./report-size.ts";
 import type { FittingSettings } from "./report-size.ts";
 import { createSpoolDelivery } from "./spool-delivery.ts";
 import type { Waiting } from "./spool-delivery.ts";
@@ -24,6 +24,8 @@ interface Batch {
 }
 
 const BATCH_REPORTS = 50;
+/** Upper bound of a batch's JSON text, beyond its first report: encoding holds up the thread. */
+const BATCH_LENGTH = 128 * 1024;
 const GATHER_MS = 20;
 /** Batches under way at a time: over 1000 reports a second where an answer takes 600 ms. */
 const PIPELINED = 16;
@@ -111,9 +113,13 @@ function createLine(
     if (line.length > 0 && divert(line)) line.length = 0;
     while (line.length > 0 && underWay < PIPELINED) {
       underWay += 1;
-      void send({ waiting: line.splice(0, BATCH_REPORTS), spooled: false }).finally(() => {
-        underWay -= 1;
-        flush();
+      const batch = { waiting: line.splice(0, batchSize(line)), spooled: false };
+      // Each in a turn of its own, between which calls go on.
+      setImmediate(() => {
+        void send(batch).finally(() => {
+          underWay -= 1;
+          flush();
+        });
       });
     }
   };
@@ -126,6 +132,15 @@ function createLine(
     /** Sends without waiting for a full batch. */
     flush,
   };
+}
+
+/** Returns how many of the first reports make a batch. */
+function batchSize(line: readonly Waiting[]): number {
+  let length = 0;
+  const end = line
+    .slice(0, BATCH_REPORTS)
+    .findIndex(({ report }, at) => (length += jsonLength(report)) > BATCH_LENGTH && at > 0);
+  return end === -1 ? BATCH_REPORTS : end;
 }
 
 /**

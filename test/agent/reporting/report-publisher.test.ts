@@ -42,12 +42,14 @@ function newPublisher({
   const metrics = createAgentMetrics(createRegistry({ version: "test" }));
   const inProcess = createInProcessBus({ clock, log });
   const taken: RunReport[] = [];
+  const sizes: number[] = [];
   const hanging: (() => void)[] = [];
   let answer: Answer = "takes";
   void inProcess.consumeReports(async (batch) => void taken.push(...batch));
   const bus: Bus = {
     ...inProcess,
     async publishReports(reports) {
+      sizes.push(reports.length);
       if (answerAfterMs > 0) await systemClock.pause(answerAfterMs);
       if (answer === "hangs") await new Promise<void>((resolve) => hanging.push(resolve));
       else if (!TAKES.includes(answer)) throw unavailable("no answer in 5 s");
@@ -91,6 +93,8 @@ function newPublisher({
     spool,
     metrics,
     taken,
+    /** How many reports each message had. */
+    sizes,
     delivered,
     puts: () => puts,
     messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
@@ -127,6 +131,24 @@ describe("a report", () => {
     await Promise.all(reports.map((report) => publisher.publish(report)));
     await expect.poll(() => taken).toHaveLength(300);
     expect(puts()).toBe(0);
+  });
+
+  it("shares its message with others, as far as encoding them takes little time", async () => {
+    const { publisher, sizes } = newPublisher();
+    const withBody = (report: RunReport, length: number): RunReport => ({
+      ...report,
+      results: report.results.map((result) => ({
+        ...result,
+        request: { url: "", method: "GET", headers: [], body: "x".repeat(length) },
+      })),
+    });
+    const reports = Array.from({ length: 60 }, (_, n) => dueAt(n));
+    await Promise.all(reports.map((report) => publisher.publish(report)));
+    expect(sizes).toEqual([50, 10]);
+    sizes.length = 0;
+    const large = reports.slice(0, 6).map((report) => withBody(report, 50_000));
+    await Promise.all(large.map((report) => publisher.publish(report)));
+    expect(sizes).toEqual([2, 2, 2]);
   });
 
   it("waits in the spool while the bus is away, and is delivered in order of due time", async () => {
