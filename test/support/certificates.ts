@@ -22,6 +22,8 @@ export interface Certificates {
   readonly otherName: Certificate;
   /** Names localhost in its subject, and has no alternative names. */
   readonly commonName: Certificate;
+  /** Its alternative name is a URI with "DNS:" in it, so its host is in its subject. */
+  readonly uriName: Certificate;
   readonly selfSigned: Certificate;
   /** Self-signed, with a subject of thousands of characters. */
   readonly longNamed: Certificate;
@@ -47,6 +49,7 @@ export function createCertificates(): Certificates {
       notYetValid: sign({ name: "early", fromDay: 5 }),
       otherName: sign({ name: "other", san: "DNS:other.example" }),
       commonName: sign({ name: "common", subject: "CN=localhost", san: undefined }),
+      uriName: sign({ name: "uri", subject: "CN=localhost", san: "URI:http://a/DNS:b" }),
       selfSigned: makeRoot("self", "CN=localhost", "CA:FALSE"),
       longNamed: makeRoot(
         "long",

@@ -87,7 +87,7 @@ function shakeHands({ socket, host, secureContext, deadline }: Handshake): Promi
  */
 function identityIn(certificate: X509Certificate | undefined): object {
   const subjectaltname = certificate?.subjectAltName;
-  return subjectaltname?.includes("DNS:")
+  return /(?:^|, )DNS:/.test(subjectaltname ?? "")
     ? { subjectaltname }
     : (certificate?.toLegacyObject() ?? {});
 }

@@ -159,8 +159,11 @@ describe("a target with", () => {
     }
   });
 
-  it("no alternative name is trusted for the name in its subject, and for no address", async () => {
-    await using target = await startTarget(undefined, { tls: certificates.commonName });
+  it.each([
+    ["no alternative name", certificates.commonName],
+    ["a URI as its only alternative name", certificates.uriName],
+  ])("%s is trusted for the name in its subject, and for no address", async (_, tls) => {
+    await using target = await startTarget(undefined, { tls });
     const to = (host: string) => call(`https://${host}:${target.port}/`, { secureContext });
     expect((await to("localhost")).message).toBeNull();
     expect(codeOf(await to("127.0.0.1"))).toBe("tls_name_mismatch");
