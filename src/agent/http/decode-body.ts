@@ -1,6 +1,7 @@
 // Decodes content codings (RFC 9110 section 8.4) as a stream, so that a body that expands without
 // end costs no memory.
 import { Duplex, pipeline, Transform, Writable } from "node:stream";
+import type { DuplexOptions } from "node:stream";
 import {
   constants,
   createBrotliDecompress,
@@ -9,7 +10,7 @@ import {
   createInflateRaw,
   createZstdDecompress,
 } from "node:zlib";
-import type { ZstdOptions } from "node:zlib";
+import type { ZlibOptions, ZstdOptions } from "node:zlib";
 import { CallFailure } from "./failure.ts";
 
 export interface BodyDecoder {
@@ -25,12 +26,15 @@ export const MAX_CODINGS = 3;
 // RFC 9659: the largest window of the zstd content coding, 8 MB.
 const ZSTD_WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 };
 
+/** Bytes that may wait for a decoder before the socket does: reading must not wait for decoding. */
+const WAITING: ZlibOptions & DuplexOptions = { writableHighWaterMark: 1024 * 1024 };
+
 const DECODERS: Record<string, () => Duplex> = {
   // Without `rejectGarbageAfterEnd`, Node joins the members (RFC 1952 section 2.2).
-  gzip: () => createGunzip(),
-  "x-gzip": () => createGunzip(),
+  gzip: () => createGunzip(WAITING),
+  "x-gzip": () => createGunzip(WAITING),
   deflate: createInflater,
-  br: () => createBrotliDecompress({ rejectGarbageAfterEnd: true }),
+  br: () => createBrotliDecompress({ ...WAITING, rejectGarbageAfterEnd: true }),
   zstd: () => createZstdFrames({ params: ZSTD_WINDOW }),
 };
 
@@ -114,6 +118,7 @@ const hasHeader = (firstByte = 0): boolean => (firstByte & 0x0f) === 8;
 function createInflater(): Duplex {
   let inflate: Duplex | undefined;
   const output = new Duplex({
+    ...WAITING,
     write(chunk: Buffer, _encoding, done) {
       inflate ??= begin(chunk[0]);
       inflate.write(chunk, done);
@@ -149,6 +154,7 @@ const MAX_FRAMES = 100;
  */
 export function createZstdFrames(options: ZstdOptions): Duplex {
   const output = new Duplex({
+    ...WAITING,
     write: (chunk: Buffer, _encoding, done) => feed(chunk, done),
     read: () => void frame.resume(),
     final(done) {

@@ -4,7 +4,7 @@ import { buffer } from "node:stream/consumers";
 import { constants, zstdCompressSync } from "node:zlib";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { createZstdFrames } from "../../../src/agent/http/decode-body.ts";
+import { createBodyDecoder, createZstdFrames } from "../../../src/agent/http/decode-body.ts";
 
 const decode = (pieces: readonly Buffer[]): Promise<Buffer> =>
   buffer(Readable.from(pieces).compose(createZstdFrames({})));
@@ -70,3 +70,18 @@ it("nothing is decoded before it is read", async () => {
   frames.destroy();
   await ended;
 });
+
+it.each(["gzip", "x-gzip", "deflate", "br", "zstd"])(
+  "reading a body of less than 1 MiB never waits for %s",
+  (coding) => {
+    const decoder = createBodyDecoder([coding], {
+      maxBytes: 1,
+      onData: () => undefined,
+      onFailure: () => undefined,
+    });
+    for (let read = 64 * 1024; read < 1024 * 1024; read += 64 * 1024)
+      expect(decoder.write(Buffer.alloc(64 * 1024)), `${read} bytes`).toBe(true);
+    expect(decoder.write(Buffer.alloc(64 * 1024))).toBe(false);
+    decoder.destroy();
+  },
+);
