@@ -3,6 +3,7 @@
 // threads, so only one runs at a time, with a short limit.
 import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
+import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { Clock } from "../runtime/clock.ts";
@@ -11,10 +12,18 @@ import { createSemaphore } from "../runtime/semaphore.ts";
 
 export interface HostResolver {
   /** Resolves with at least one address, IPv4 first. Rejects with a `LookupFailure`. */
-  resolve(host: string): Promise<string[]>;
+  resolve(host: string, settings?: LookupSettings): Promise<string[]>;
 }
 
-export type LookupFailureCode = "dns_not_found" | "dns_timeout" | "dns_failure";
+export interface LookupSettings {
+  /** Ends the queries to name servers, which could otherwise outlive the caller by 20 s. */
+  readonly cancel?: AbortSignal;
+  /** Called with the milliseconds for which other lookups held this one up. */
+  readonly onHeld?: (ms: number) => void;
+}
+
+/** `dns_busy`: other lookups took all the time. */
+export type LookupFailureCode = "dns_not_found" | "dns_timeout" | "dns_failure" | "dns_busy";
 
 /** The message begins with the code and is shown to the user; `cause` is Node's error. */
 export class LookupFailure extends Error {
@@ -55,24 +64,30 @@ export function createHostResolver({
   system = servers ? async () => [] : askSystem,
 }: ResolverSettings): HostResolver {
   const findInHostsFile = hostsFileReader(hostsFile, clock);
-  const ask = oneAtATime(system);
+  const ask = oneAtATime(system, clock);
 
-  const find = async (name: string): Promise<readonly string[]> => {
+  const find = async (
+    name: string,
+    { cancel, onHeld = () => undefined }: LookupSettings,
+  ): Promise<readonly string[]> => {
     const known = (await findInHostsFile(name)) ?? specialName(name);
     if (known) return known;
     const resolver = newResolver(servers);
+    cancel?.addEventListener("abort", () => resolver.cancel(), { once: true });
     try {
       return await queryBoth(resolver, name);
     } catch (cause) {
-      return await throughSystem(ask, name, lookupFailure(cause, name));
+      const failure = lookupFailure(cause, name);
+      if (failure.code !== "dns_not_found") throw failure;
+      return await throughSystem(ask, name, { failure, onHeld });
     } finally {
       resolver.cancel(); // ends the other family's query, and its socket
     }
   };
 
   return {
-    async resolve(host) {
-      const found = await find(host.toLowerCase().replace(/\.$/, ""));
+    async resolve(host, settings = {}) {
+      const found = await find(host.toLowerCase().replace(/\.$/, ""), settings);
       return found.toSorted((a, b) => isIP(a) - isIP(b));
     },
   };
@@ -163,30 +178,59 @@ function lookupFailure(cause: unknown, host: string): LookupFailure {
     return new LookupFailure("dns_timeout", `the name server did not answer for ${host}`, {
       cause,
     });
-  return new LookupFailure("dns_failure", `${host} could not be looked up (${code})`, { cause });
+  return new LookupFailure("dns_failure", `${host} could not be looked up (${code})`, {
+    cause: code === "ECONNREFUSED" ? (shortageNow() ?? cause) : cause,
+  });
+}
+
+/** c-ares reports a socket that it cannot open as a refused connection. */
+function shortageNow(): unknown {
+  try {
+    closeSync(openSync("/dev/null", "r"));
+    return undefined;
+  } catch (cause) {
+    return cause;
+  }
 }
 
 const askSystem: SystemLookup = (name) => lookup(name, { all: true });
 
-type LimitedLookup = (name: string, limit: AbortSignal) => ReturnType<SystemLookup>;
+type LimitedLookup = (
+  name: string,
+  limit: AbortSignal,
+  onTurn: (heldMs: number) => void,
+) => ReturnType<SystemLookup>;
 
 /** By default Node has two threads for lookups; the bus needs the other one. */
-function oneAtATime(system: SystemLookup): LimitedLookup {
+function oneAtATime(system: SystemLookup, clock: Clock): LimitedLookup {
   const turns = createSemaphore(1);
-  return (name, limit) => turns.run(limit, () => system(name));
+  return (name, limit, onTurn) => {
+    const asked = clock.monotonic();
+    return turns.run(limit, () => {
+      onTurn(clock.monotonic() - asked);
+      return system(name);
+    });
+  };
 }
 
 /**
  * Asks the system: a name that DNS does not know may be local, from a search list or multicast DNS.
+ * Throws `failure` if the system does not know it either.
  */
 async function throughSystem(
   ask: LimitedLookup,
   name: string,
-  failure: LookupFailure,
+  { failure, onHeld }: { readonly failure: LookupFailure; readonly onHeld: (ms: number) => void },
 ): Promise<string[]> {
-  if (failure.code !== "dns_not_found") throw failure;
   const limit = AbortSignal.timeout(WAIT_FOR_SYSTEM_MS);
-  const found = await within(limit, ask(name, limit));
+  let heldMs: number | undefined;
+  const found = await within(
+    limit,
+    ask(name, limit, (ms) => (heldMs = ms)),
+  );
+  onHeld(heldMs ?? WAIT_FOR_SYSTEM_MS);
+  if (heldMs === undefined)
+    throw new LookupFailure("dns_busy", `other lookups left no time to ask the system for ${name}`);
   if (found.length === 0) throw failure;
   return found.map(({ address }) => address);
 }

@@ -10,7 +10,7 @@ export function createDeadline(ms: number, cancel?: AbortSignal) {
     isOver = true;
     onOver?.();
   };
-  const timer = setTimeout(expire, ms);
+  const stopTimer = startTimer(ms, expire);
   const followers = cancel && followersOf(cancel).add(expire);
   return {
     isOver: () => isOver,
@@ -21,9 +21,22 @@ export function createDeadline(ms: number, cancel?: AbortSignal) {
     },
     /** Call it when the work has ended. */
     clear(): void {
-      clearTimeout(timer);
+      stopTimer();
       followers?.delete(expire);
     },
+  };
+}
+
+/**
+ * Calls `expire` after `ms`, and returns what prevents it. What arrived while the thread stalled is
+ * handled first: after a stall, Node runs timers before it reads from sockets.
+ */
+export function startTimer(ms: number, expire: () => void): () => void {
+  let last: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => (last = setImmediate(expire)), ms);
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(last);
   };
 }
 

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -64,6 +65,36 @@ describe("a name", () => {
     const resolver = resolverOf(server);
     await Promise.all(Array.from({ length: 20 }, () => resolver.resolve("a.example")));
     await expect.poll(descriptors).toBeLessThanOrEqual(before);
+  });
+
+  it("that is not looked up for lack of file descriptors fails with that cause", () => {
+    const source = (path: string): string =>
+      JSON.stringify(new URL(`../../src/${path}`, import.meta.url).href);
+    const script = `
+      import { openSync } from "node:fs";
+      import { createHostResolver } from ${source("net/resolve-host.ts")};
+      import { systemClock } from ${source("runtime/clock.ts")};
+      const resolver = createHostResolver({ clock: systemClock, servers: ["127.0.0.1:9"] });
+      try { for (;;) openSync("/dev/null"); } catch {}
+      await resolver.resolve("a.example").catch(({ cause }) => console.log(cause.code));`;
+    const node = [process.execPath, "--input-type=module", "--eval", script];
+    const { stdout, error, stderr } = spawnSync("prlimit", ["--nofile=100:100", ...node], {
+      encoding: "utf8",
+    });
+    const found = stdout || `prlimit, of the package util-linux: ${error?.message ?? stderr}`;
+    expect(found.trim()).toBe("EMFILE");
+  });
+
+  it("leaves no query open once its caller has given up", async () => {
+    await using server = await startNameServer(() => "silence");
+    const before = descriptors();
+    const cancel = new AbortController();
+    const lookup = resolverOf(server).resolve("a.example", { cancel: cancel.signal });
+    await expect.poll(() => server.questions.length).toBeGreaterThan(0);
+    expect(descriptors()).toBeGreaterThan(before);
+    cancel.abort();
+    await expect.poll(descriptors).toBeLessThanOrEqual(before);
+    await expect(lookup).rejects.toThrow("dns_timeout");
   });
 
   it("has its IPv4 address even if that answer comes later", async () => {
@@ -178,6 +209,36 @@ describe("a name", () => {
       const names = ["a", "b", "c"].map((name) => resolver.resolve(name));
       expect(await Promise.all(names)).toHaveLength(3);
       expect(most).toBe(1);
+    });
+
+    it("says how long other lookups held it up, and that they left it no time", async () => {
+      await using server = await startNameServer(() => "NXDOMAIN");
+      const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const resolver = resolverOf(server, {
+        system: async (name) => {
+          if (name === "slow") {
+            asked.resolve();
+            await free.promise;
+          }
+          return found;
+        },
+      });
+      const slow = resolver.resolve("slow").catch((cause: Error) => cause.message);
+      await asked.promise;
+      const held: number[] = [];
+      const onHeld = (ms: number): void => void held.push(ms);
+      await expect(resolver.resolve("a", { onHeld })).rejects.toMatchObject({
+        code: "dns_busy",
+        message: "dns_busy: other lookups left no time to ask the system for a",
+      });
+      const waiting = resolver.resolve("b", { onHeld });
+      await delay(100);
+      free.resolve();
+      expect(await waiting).toContain("10.0.0.5");
+      expect(held).toHaveLength(2);
+      expect(held[0]).toBe(2000);
+      expect(held[1]).toBeGreaterThan(90);
+      expect(await slow).toBe("dns_not_found: slow has no address");
     });
 
     it.each(["SERVFAIL", "silence"] as const)(

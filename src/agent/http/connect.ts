@@ -6,6 +6,7 @@ import type { SecureContext } from "node:tls";
 import type { EgressRules } from "../../net/egress.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import { startTimer } from "../../runtime/deadline.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, connectFailure, dnsFailure } from "./failure.ts";
 import type { FailureCode } from "./failure.ts";
@@ -107,11 +108,14 @@ async function lookUp(
 ): Promise<string[]> {
   if (isIP(host) !== 0) return [host];
   const started = clock.monotonic();
+  const cancel = new AbortController();
+  const onHeld = (ms: number): void => void (trace.held += ms);
   const addresses = await new Promise<string[]>((resolve, reject) => {
-    deadline.watch(() =>
-      reject(new CallFailure("dns_timeout", `${host} was not looked up in time`)),
-    );
-    resolver.resolve(host).then(resolve, (cause: unknown) => {
+    deadline.watch(() => {
+      reject(new CallFailure("dns_timeout", `${host} was not looked up in time`));
+      cancel.abort();
+    });
+    resolver.resolve(host, { cancel: cancel.signal, onHeld }).then(resolve, (cause: unknown) => {
       const failure = dnsFailure(cause);
       reject(failure.code === "dns_not_found" ? notFound(host, cause) : failure);
     });
@@ -171,7 +175,7 @@ function dialOne(
     let settled = false;
     const settle = (): void => {
       settled = true;
-      clearTimeout(timer);
+      stopTimer?.();
       deadline.watch(undefined);
     };
     const fail = (failure: CallFailure): void => {
@@ -180,7 +184,7 @@ function dialOne(
       reject(failure);
     };
     const expire = (): void => fail(new CallFailure("connect_timeout", `${target} did not answer`));
-    const timer = limitMs === null ? undefined : setTimeout(expire, limitMs);
+    const stopTimer = limitMs === null ? undefined : startTimer(limitMs, expire);
     if (deadline.isOver()) return expire();
     deadline.watch(expire);
     // Stays for the life of the socket: a late error must not end the process.

@@ -36,7 +36,7 @@ export function exchange(
       reject(failure);
       socket.destroy();
     };
-    const response = receive(trace, settle);
+    const response = receive(trace, clock, settle);
     const expire = (): void => settle(overdue(trace));
     if (deadline.isOver()) return expire();
     deadline.watch(expire);

@@ -76,8 +76,9 @@ function shortage(cause: unknown): CallFailure | undefined {
 
 export function dnsFailure(cause: unknown): CallFailure {
   if (!(cause instanceof LookupFailure)) return agentFailure(cause);
-  const { code, message } = cause;
-  return shortage(cause.cause) ?? new CallFailure(code, message.slice(code.length + 2), { cause });
+  const text = cause.message.slice(cause.code.length + 2);
+  const code = cause.code === "dns_busy" ? "agent_error" : cause.code;
+  return shortage(cause.cause) ?? new CallFailure(code, text, { cause });
 }
 
 export function connectFailure(cause: unknown, target: string): CallFailure {

@@ -4,6 +4,7 @@ import type { Dispatcher } from "undici";
 import { MAX_CONTENT_BYTES, withoutText } from "../../model/content.ts";
 import type { Content } from "../../model/content.ts";
 import type { KeyValue } from "../../model/fields.ts";
+import type { Clock } from "../../runtime/clock.ts";
 import { createBodyDecoder, knownCodings, MAX_CODINGS } from "./decode-body.ts";
 import type { BodyDecoder } from "./decode-body.ts";
 import { CallFailure } from "./failure.ts";
@@ -18,7 +19,7 @@ export const MAX_RESPONSE_BYTES = 2 * MAX_BODY_BYTES;
 type Controller = Pick<Dispatcher.DispatchController, "rawHeaders" | "pause" | "resume">;
 
 /** Calls `settle` with a failure, or without one when the body is complete and decoded. */
-export function receive(trace: Trace, settle: (failure?: CallFailure) => void) {
+export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailure) => void) {
   let codings: readonly string[] = [];
   let decoder: BodyDecoder | undefined;
   let size = 0;
@@ -37,7 +38,11 @@ export function receive(trace: Trace, settle: (failure?: CallFailure) => void) {
     // If paused after the last byte, undici would take the close that follows for an early one.
     if (size === Number(headerOf("content-length") || NaN)) return;
     controller.pause();
-    decoder.onceReady(() => controller.resume());
+    const paused = clock.monotonic();
+    decoder.onceReady(() => {
+      trace.held += clock.monotonic() - paused;
+      controller.resume();
+    });
   };
 
   const finish = (): void => {

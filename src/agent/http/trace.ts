@@ -17,6 +17,12 @@ export interface Trace {
   /** `Clock.busy` at the start and at the end. */
   readonly busyAtStart: number;
   busyAtEnd: number;
+  /**
+   * Milliseconds that other work of the agent held up the call, while its thread was idle: at the
+   * start, in the exchanges before, and so far.
+   */
+  readonly heldAtStart: number;
+  held: number;
   sourceIp: string | null;
   destIp: string | null;
   /** The server's certificate, over https. */
@@ -29,7 +35,8 @@ export interface Trace {
   content: Content | null;
 }
 
-export function newTrace(request: HttpRequest, clock: Clock): Trace {
+/** `held`: that of the exchange before, of the same call. */
+export function newTrace(request: HttpRequest, clock: Clock, held = 0): Trace {
   const [started, busy] = [clock.monotonic(), clock.busy()];
   return {
     request,
@@ -45,6 +52,8 @@ export function newTrace(request: HttpRequest, clock: Clock): Trace {
     ended: started,
     busyAtStart: busy,
     busyAtEnd: busy,
+    heldAtStart: held,
+    held,
     sourceIp: null,
     destIp: null,
     certificate: null,
@@ -68,6 +77,8 @@ const roundedOrNull = (ms: number | null): number | null => (ms === null ? null 
 export function timingOf(trace: Trace, first = trace): Timing {
   const { phases } = trace;
   const total = rounded(trace.ended - first.started);
+  const busy = trace.busyAtEnd - first.busyAtStart;
+  const held = trace.held - first.heldAtStart;
   return {
     dns: roundedOrNull(phases.dns),
     tcp: roundedOrNull(phases.tcp),
@@ -77,6 +88,6 @@ export function timingOf(trace: Trace, first = trace): Timing {
     download: roundedOrNull(phases.download),
     total,
     // Each end reads two clocks in turn, so an interval that was all busy may seem busy for longer.
-    uncertainty: Math.min(rounded(trace.busyAtEnd - first.busyAtStart), total),
+    uncertainty: Math.min(rounded(busy + held), total),
   };
 }

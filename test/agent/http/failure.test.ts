@@ -26,6 +26,14 @@ describe("a shortage of the agent's machine", () => {
   );
 });
 
+it("a lookup that others left no time is never counted against the target", () => {
+  const failure = dnsFailure(new LookupFailure("dns_busy", "no time for a.example"));
+  expect([failure.result, failure.message]).toEqual([
+    "AGENT_ERROR",
+    "agent_error: no time for a.example",
+  ]);
+});
+
 describe("a failure to connect", () => {
   it.each([
     ["ECONNREFUSED", "192.0.2.1:80", "connect_refused"],

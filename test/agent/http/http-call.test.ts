@@ -1,12 +1,14 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
 import { isSelfConnection } from "../../../src/agent/http/connect.ts";
 import { parseEgressAllow } from "../../../src/net/egress.ts";
 import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
 import { timingOf } from "../../../src/agent/http/trace.ts";
+import type { HostResolver } from "../../../src/net/resolve-host.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { startBlackHole } from "../../support/black-hole.ts";
 import { createCertificates } from "../../support/certificates.ts";
@@ -241,6 +243,47 @@ describe("a connection", () => {
       return performance.now() - ended;
     });
     expect(took).toBeLessThan(200);
+  });
+});
+
+/** Occupies this thread. */
+function stall(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+describe("an agent whose thread stalls beyond the deadline", () => {
+  it("takes the answer that arrived before", async () => {
+    await using target = await startRawTarget((socket) => {
+      socket.once("data", () => {
+        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+        // Node now runs timers first, then reads from sockets.
+        setImmediate(() => stall(300));
+      });
+    });
+    const outcome = await call(target.url, { behaviour: { timeoutMs: 200 } });
+    expect(outcome.message).toBeNull();
+    expect(timingOfCall(outcome).uncertainty).toBeGreaterThan(200);
+  });
+});
+
+describe("a call that waited for other lookups", () => {
+  it("says so in its uncertainty, also after a redirect", async () => {
+    await using target = await startTarget(({ url }, response) => {
+      response.writeHead(url === "/" ? 302 : 200, { location: "/next" }).end();
+    });
+    const resolver: HostResolver = {
+      resolve: async (_, { onHeld } = {}) => {
+        await delay(50);
+        onHeld?.(50);
+        return ["127.0.0.1"];
+      },
+    };
+    const outcome = await call(`http://a.example:${target.port}/`, { resolver });
+    expect(outcome.hops).toHaveLength(1);
+    const { total, uncertainty } = timingOfCall(outcome);
+    expect(uncertainty).toBeGreaterThanOrEqual(100);
+    expect(uncertainty).toBeLessThanOrEqual(total ?? 0);
   });
 });
 

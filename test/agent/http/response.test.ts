@@ -9,7 +9,7 @@ import { requestOf } from "../calling.ts";
 it("a freed response receives and decodes nothing", () => {
   const trace = newTrace(requestOf("http://a.example/"), systemClock);
   const reported: (string | CallFailure)[] = [];
-  const response = receive(trace, (failure) => reported.push(failure ?? "done"));
+  const response = receive(trace, systemClock, (failure) => reported.push(failure ?? "done"));
   const controller = {
     rawHeaders: ["content-encoding", "gzip"].map((text) => Buffer.from(text)),
     // Only a decoder would pause.
