@@ -37,12 +37,7 @@ export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailu
     if (decoder.write(chunk)) return;
     // If paused after the last byte, undici would take the close that follows for an early one.
     if (size === Number(headerOf("content-length") || NaN)) return;
-    controller.pause();
-    const paused = clock.monotonic();
-    decoder.onceReady(() => {
-      trace.held += clock.monotonic() - paused;
-      controller.resume();
-    });
+    pauseFor(decoder, controller, trace, clock);
   };
 
   const finish = (): void => {
@@ -81,6 +76,16 @@ export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailu
       decoder?.destroy();
     },
   };
+}
+
+/** Stops reading until the decoder is ready. That wait is the agent's, not the target's. */
+function pauseFor(decoder: BodyDecoder, controller: Controller, trace: Trace, clock: Clock): void {
+  controller.pause();
+  const paused = clock.monotonic();
+  decoder.onceReady(() => {
+    trace.held += clock.monotonic() - paused;
+    controller.resume();
+  });
 }
 
 /** One character for each byte that the server sent. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { expect, it } from "vitest";
+import { gzipSync } from "node:zlib";
+import { expect, it, vi } from "vitest";
 import type { CallFailure } from "../../../src/agent/http/failure.ts";
 import { receive } from "../../../src/agent/http/response.ts";
 import { newTrace } from "../../../src/agent/http/trace.ts";
@@ -22,4 +23,21 @@ it("a freed response receives and decodes nothing", () => {
   response.end();
   expect(reported).toEqual([]);
   expect(trace).toMatchObject({ responseSize: 0, content: null });
+});
+
+it("the wait for a decoder counts as the agent's", async () => {
+  const trace = newTrace(requestOf("http://a.example/"), systemClock);
+  const response = receive(trace, systemClock, () => undefined);
+  const [paused, resumed] = [vi.fn(), Promise.withResolvers<void>()];
+  const controller = {
+    rawHeaders: ["content-encoding", "gzip"].map((text) => Buffer.from(text)),
+    pause: paused,
+    resume: resumed.resolve,
+  };
+  response.onResponseStart(controller, 200, {}, "OK");
+  response.onResponseData(controller, gzipSync(randomBytes(2 * 1024 * 1024)));
+  expect(paused).toHaveBeenCalledOnce();
+  await resumed.promise;
+  expect(trace.held).toBeGreaterThan(0);
+  response.free();
 });
