@@ -1,17 +1,11 @@
 // The ticks that wait until they are due, a place is free and the thread is on time.
 import { startOf } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
-import { DEFAULT_BEHAVIOUR } from "./http/behaviour.ts";
+import { isLong } from "./http/behaviour.ts";
 import type { Message } from "./messages.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import type { Claim } from "./places.ts";
-import { prepareRun } from "./prepare-run.ts";
-import type { PrepareSettings, Run } from "./prepare-run.ts";
 import type { Place, Start, Turns } from "./turns.ts";
-
-export interface HeldTicksSettings extends PrepareSettings {
-  readonly metrics: AgentMetrics;
-}
 
 /** What becomes of each held tick: one of the two, once. */
 export interface Fates {
@@ -20,8 +14,7 @@ export interface Fates {
   readonly withdrawn: (resultId: string, reason: Error) => void;
 }
 
-export function createHeldTicks(settings: HeldTicksSettings, turns: Turns, fates: Fates) {
-  const { heldTicks } = settings.metrics;
+export function createHeldTicks({ heldTicks }: AgentMetrics, turns: Turns, fates: Fates) {
   let count = 0;
   return {
     count: () => count,
@@ -34,7 +27,7 @@ export function createHeldTicks(settings: HeldTicksSettings, turns: Turns, fates
       const text = JSON.stringify(tick);
       const leave = (): void => heldTicks.set((count -= 1));
       const start: Start = {
-        ...claimOf(prepareRun(settings, tick)),
+        ...claimOf(tick),
         group: message,
         begin(place) {
           leave();
@@ -52,10 +45,10 @@ export function createHeldTicks(settings: HeldTicksSettings, turns: Turns, fates
   };
 }
 
-const claimOf = ({ tick, steps }: Run): Claim => ({
+const claimOf = (tick: Tick): Claim => ({
   owner: tick.owner_hash ?? "",
   isManual: tick.trigger === "MANUAL",
-  isLong: steps.some(({ behaviour }) => behaviour.timeoutMs > DEFAULT_BEHAVIOUR.timeoutMs),
+  isLong: tick.calls.some(({ tags }) => isLong(tags)),
   instant: startOf(tick),
   latest: tick.latest_start,
 });

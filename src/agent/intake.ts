@@ -33,7 +33,7 @@ export function createIntake(settings: IntakeSettings) {
   const turns = createTurns(clock, concurrency);
   const runs = createRuns(settings, turns);
   const messages = createMessages();
-  const held = createHeldTicks(settings, turns, {
+  const held = createHeldTicks(metrics, turns, {
     begin: (tick, start, place) => report(tick.result_id, runs.run(tick, start, place)),
     withdrawn: (id, reason) => messages.ended(id, reason),
   });

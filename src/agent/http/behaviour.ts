@@ -36,6 +36,12 @@ export function readBehaviour(tags: readonly string[]): Behaviour | string {
   return behaviour;
 }
 
+/** Whether the call may take longer than by default. */
+export function isLong(tags: readonly string[]): boolean {
+  const read = readBehaviour(tags);
+  return typeof read !== "string" && read.timeoutMs > DEFAULT_BEHAVIOUR.timeoutMs;
+}
+
 function readTag(tag: string): Partial<Behaviour> | string {
   if (tag === "noredirect") return { followRedirects: false };
   if (tag === "insecure-tls") return { insecureTls: true };
