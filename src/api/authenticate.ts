@@ -3,6 +3,7 @@ import type { FastifyRequest } from "fastify";
 import { AppError, TooManyError } from "../model/errors.ts";
 import { hasLevel } from "../model/access.ts";
 import type { AccessLevel, Principal } from "../model/access.ts";
+import { MINUTE_MS } from "../model/slots.ts";
 import { hashApiKey, isApiKey } from "../runtime/api-key.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ApiKey } from "../store/records.ts";
@@ -30,7 +31,6 @@ export type Authenticate = (
   endpoint: Pick<Endpoint, "level" | "acceptsCode" | "inBackground">,
 ) => Promise<Authenticated>;
 
-const MINUTE_MS = 60_000;
 const WRONG_KEYS_PER_MINUTE = 600;
 /** An attacker with many addresses must not fill the database either. */
 const AUDITED_ADDRESSES_PER_MINUTE = 20;

@@ -1,5 +1,6 @@
 // Reads the recorded results of a call for an export, page by page, in the order of their times.
 import { formatInstant } from "../model/instant.ts";
+import { HOUR_MS } from "../model/periods.ts";
 import { RESULT_CODES } from "../model/result.ts";
 import type { Result, ResultCode } from "../model/result.ts";
 import type { Direction, RawEntry } from "../store/records.ts";
@@ -24,8 +25,6 @@ export async function* exportedResults(
     yield results.filter((result) => isNew(result, times.get(result.id) ?? 0));
   }
 }
-
-const HOUR_MS = 3_600_000;
 
 /**
  * Remembers results that may come again, until the times read are an hour away from theirs: a late

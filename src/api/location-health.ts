@@ -4,11 +4,11 @@ import { identityOf, ownedBy } from "../model/access.ts";
 import type { Actor, Ownership } from "../model/access.ts";
 import { percentilesOf } from "../model/percentiles.ts";
 import type { Percentiles } from "../model/percentiles.ts";
+import { HOUR_MS } from "../model/periods.ts";
 import { fromMicros } from "../model/timing.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
 
-const HOUR_MS = 3_600_000;
 /** How long a measurement is reused. */
 const KEPT_MS = 5_000;
 /** How many of the newest results are examined, over all locations. */

@@ -1,6 +1,7 @@
 // Looks up the calls behind the metrics: their names, and whether they still run.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { parseInstant } from "../model/instant.ts";
+import { MINUTE_MS } from "../model/slots.ts";
 import { labelTextOf } from "../runtime/exposition.ts";
 import type { Store } from "../store/store.ts";
 import type { Listing } from "./listing.ts";
@@ -37,7 +38,6 @@ export async function review(
 
 const timeOf = (instant = ""): number => parseInstant(instant) ?? 0;
 
-const MINUTE_MS = 60_000;
 const GRACE_MS = 5 * MINUTE_MS;
 
 /**

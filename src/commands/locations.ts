@@ -5,6 +5,7 @@ import { formatInstant } from "../model/instant.ts";
 import { checkLocationId } from "../model/location.ts";
 import type { Location } from "../model/location.ts";
 import { DEFAULT_GRACE_HOURS, keyVersionsAt } from "../model/location-key.ts";
+import { HOUR_MS } from "../model/periods.ts";
 import { show } from "../model/validate.ts";
 import type { StoredLocation } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
@@ -18,7 +19,6 @@ import {
 } from "./location-files.ts";
 import type { HandOver } from "./location-files.ts";
 
-const HOUR_MS = 3_600_000;
 const MAX_GRACE_HOURS = 720;
 const AN_ID = "a location's id, as `sonde locations list` shows it";
 

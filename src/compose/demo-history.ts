@@ -2,6 +2,7 @@
 // to show from the start.
 import { createInsights } from "../aggregator/insights.ts";
 import { createInsightMetrics } from "../aggregator/metrics.ts";
+import { DAY_MS } from "../model/periods.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { Registry } from "../runtime/metrics.ts";
@@ -13,7 +14,6 @@ import type { Store } from "../store/store.ts";
 import { FIRST_OWNER } from "./first-start.ts";
 import { simulationOn, weeksUpTo } from "./simulation.ts";
 
-const DAY_MS = 86_400_000;
 /** Eight of them are whole calendar weeks. */
 const WEEKS = 9;
 /** A steady, a busy, a flaky, a recovering and a slow call, each run once an hour. */

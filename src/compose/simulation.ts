@@ -1,13 +1,14 @@
 // Records simulated results as the aggregator does, but without its metrics, which count real ones.
 import { createAggregatorMetrics } from "../aggregator/metrics.ts";
 import { recordBatch } from "../aggregator/record-results.ts";
+import { DAY_MS } from "../model/periods.ts";
 import { slotOf } from "../model/slots.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { Registry } from "../runtime/metrics.ts";
 import type { FillOptions } from "../simulation/fill-store.ts";
 
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 
 /** Returns the options that all simulations share. */
 export function simulationOn({

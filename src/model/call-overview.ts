@@ -1,11 +1,10 @@
 // How a call did in the last 24 hours, from its hourly statistics.
 import { formatPeriodTime } from "./instant.ts";
-import { periodStart } from "./periods.ts";
+import { HOUR_MS, periodStart } from "./periods.ts";
 import { categoryOf } from "./result.ts";
 import type { ResultCategory, ResultCode } from "./result.ts";
 import { EMPTY_SUMMARY, percentiles } from "./summary.ts";
 
-const HOUR_MS = 3_600_000;
 export const HOURS = 24;
 
 /** Returns the start of the first of the 24 hours that end with the present one. */

@@ -16,8 +16,8 @@ export const PARTS: Readonly<Record<PeriodKind, KeptKind>> = {
   YEAR: "MONTH",
 };
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 const MONDAY_MS = 4 * DAY_MS; // the first after the epoch
 
 const floor = (ms: number, unit: number): number => Math.floor(ms / unit) * unit;

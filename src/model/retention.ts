@@ -1,5 +1,5 @@
 // How long data is kept: from which instant on, and in batches of what size the rest is removed.
-import { periodStart } from "./periods.ts";
+import { DAY_MS, periodStart } from "./periods.ts";
 
 /** How long the settings say that data is kept, in whole days. */
 export interface RetentionDays {
@@ -53,8 +53,6 @@ export interface Removed {
   /** Undefined if there are no more. */
   readonly next: RemovalPlace;
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Keeps results and statistics from `neededSince` on, which insights still need. Details go with

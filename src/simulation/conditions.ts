@@ -1,7 +1,6 @@
 // The conditions that a run meets: the load of the hour, slow drift, incidents, and an agent that
 // is away.
-import { periodStart } from "../model/periods.ts";
-import { MINUTE_MS } from "../model/slots.ts";
+import { DAY_MS, HOUR_MS, periodStart } from "../model/periods.ts";
 import { SLOW_RELEASE_EVERY, TROUBLED_EVERY } from "./plan.ts";
 import type { Series, SimulatedCall } from "./plan.ts";
 import { createRandom, partOfKey } from "./random.ts";
@@ -15,8 +14,6 @@ export interface Conditions {
   readonly unattended: boolean;
 }
 
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 const WEEK_MS = 7 * DAY_MS;
 const RELEASE_WEEKS = 6;
 const WEEKEND_LOAD = 0.5;

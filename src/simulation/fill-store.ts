@@ -1,10 +1,9 @@
 // Fills a store with the results of a simulation, through the ledger: each run is ordered and its
 // report recorded in one transaction, so that nothing is left half done.
 import { callResource } from "../model/call.ts";
-import { periodStart } from "../model/periods.ts";
+import { DAY_MS, periodStart } from "../model/periods.ts";
 import type { RunReport } from "../model/result.ts";
 import { SIMULATED_TAG } from "../model/simulated.ts";
-import { MINUTE_MS } from "../model/slots.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { NewDocument, Recorded } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
@@ -36,7 +35,6 @@ export interface FillOptions {
   readonly onProgress?: (runs: number) => void;
 }
 
-const DAY_MS = 1440 * MINUTE_MS;
 const CALLS_AT_ONCE = 50;
 
 /**

@@ -4,12 +4,11 @@ import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { formatInstant } from "../model/instant.ts";
-import { periodEnd, periodStart } from "../model/periods.ts";
+import { DAY_MS, periodEnd, periodStart } from "../model/periods.ts";
 import { decodeTime, encodeTime } from "../runtime/ids.ts";
 import { isLockTimeout } from "./database.ts";
 import type { Database } from "./database.ts";
 
-const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 3;
 
 /** Later transactions queue behind a lock that waits, so this one retries instead of waiting. */

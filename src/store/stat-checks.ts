@@ -1,7 +1,7 @@
 // Compares stored statistics with the results behind them, and repairs them while results are
 // recorded: hours come from results, days from their hours, months from their days.
 import { sql } from "kysely";
-import { periodEnd, periodStart } from "../model/periods.ts";
+import { DAY_MS, periodEnd, periodStart } from "../model/periods.ts";
 import type { KeptKind } from "../model/periods.ts";
 import { summarizeResults } from "../model/counted-result.ts";
 import type { RawResult } from "../model/counted-result.ts";
@@ -18,8 +18,6 @@ import { lockStat, replaceStat } from "./fold.ts";
 import { numberNames, numberOf } from "./names.ts";
 import { createRetentionStore } from "./retention.ts";
 import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
-
-const DAY_MS = 86_400_000;
 
 export const createStatCheckStore = (database: Database) => ({
   /** The calls with results or statistics. */

@@ -6,6 +6,7 @@ import { connect as connectTls } from "node:tls";
 import type { SecureContext, TLSSocket } from "node:tls";
 import { formatInstant } from "../../model/instant.ts";
 import type { Certificate } from "../../model/certificate.ts";
+import { DAY_MS } from "../../model/periods.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, handshakeFailure } from "./failure.ts";
@@ -18,8 +19,6 @@ export interface Handshake {
   readonly insecureTls: boolean;
   readonly deadline: Deadline;
 }
-
-const DAY_MS = 86_400_000;
 
 /**
  * Rejects with a `CallFailure` before anything is sent to an untrusted server, and destroys the
