@@ -24,13 +24,7 @@ import { createAgentAccess, createHubAccess } from "./stream-access.ts";
 import type { StreamAccess } from "./stream-access.ts";
 import { createStreams, prepareStreams } from "./streams.ts";
 import type { StreamSettings } from "./streams.ts";
-import {
-  REPORT_CONSUMER,
-  createTopology,
-  inboxPrefix,
-  openJetStream,
-  tickConsumer,
-} from "./topology.ts";
+import { REPORT_CONSUMER, inboxPrefix, openJetStream, tickConsumer } from "./topology.ts";
 
 export interface NatsBusOptions {
   /** `nats://` or `tls://` URLs, with user and password where NATS requires them. */
@@ -95,9 +89,14 @@ async function openHubAccess(
   const clustered = link.connection.info?.cluster !== undefined;
   const manager = await openJetStream(link, { clustered });
   const streams = createStreams({ manager, settings, clustered, log });
-  const topology = createTopology({ manager, streams, ackWaitMs });
   await prepareStreams(link, streams, clock);
-  return createHubAccess({ link, client, topology, clock, log });
+  return createHubAccess({
+    link,
+    client,
+    jetStream: { manager, streams, ackWaitMs },
+    clock,
+    log,
+  });
 }
 
 function createBus(

@@ -7,8 +7,8 @@ import type { Logger } from "../../runtime/logger.ts";
 import { LOCATION_API } from "./accounts.ts";
 import type { NatsLink } from "./connection.ts";
 import { isConsumerMissing, isNoResponders, isStreamMissing } from "./errors.ts";
-import { tickConsumer } from "./topology.ts";
-import type { ConsumerSpec, Topology } from "./topology.ts";
+import { ensureConsumer, tickConsumer } from "./topology.ts";
+import type { ConsumerSpec, JetStream } from "./topology.ts";
 
 export interface StreamAccess {
   /** Creates missing streams, if this process may. */
@@ -25,7 +25,7 @@ export interface StreamAccess {
 export interface HubAccessOptions {
   readonly link: NatsLink;
   readonly client: JetStreamClient;
-  readonly topology: Topology;
+  readonly jetStream: JetStream;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -33,14 +33,14 @@ export interface HubAccessOptions {
 const LOOK_AGAIN_MS = 30_000;
 
 export function createHubAccess(options: HubAccessOptions): StreamAccess {
-  const { link, client, topology, clock, log } = options;
+  const { link, client, jetStream, clock, log } = options;
   const lookedAt = new Map<string, number>();
   // The server may have come back without the consumers.
   link.onReconnect(() => lookedAt.clear());
 
   async function makeTickConsumer(locationId: string): Promise<void> {
     try {
-      await topology.ensureConsumer(tickConsumer(locationId));
+      await ensureConsumer(jetStream, tickConsumer(locationId));
     } catch (err) {
       lookedAt.delete(locationId);
       log.warn({ err, location_id: locationId }, "cannot create the tick consumer of a location");
@@ -48,11 +48,11 @@ export function createHubAccess(options: HubAccessOptions): StreamAccess {
   }
   return {
     ensureStreams: async () => {
-      await topology.streams.ensure();
+      await jetStream.streams.ensure();
       for (const locationId of lookedAt.keys()) void makeTickConsumer(locationId);
     },
     openConsumer: async (spec) =>
-      client.consumers.getConsumerFromInfo(await topology.ensureConsumer(spec)),
+      client.consumers.getConsumerFromInfo(await ensureConsumer(jetStream, spec)),
     keepTickConsumer(locationId) {
       const now = clock.monotonic();
       if (now - (lookedAt.get(locationId) ?? -Infinity) < LOOK_AGAIN_MS) return;

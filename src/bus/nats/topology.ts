@@ -41,7 +41,8 @@ export const REPORT_CONSUMER: ConsumerSpec = {
   filter: reportSubject("*"),
 };
 
-export interface TopologyOptions {
+/** What the hub needs to create streams and consumers. */
+export interface JetStream {
   readonly manager: JetStreamManager;
   readonly streams: {
     /** Creates the streams that are missing. */
@@ -54,22 +55,18 @@ export interface TopologyOptions {
 // Shared by all agents of a location, or by all aggregators.
 const MAX_UNACKNOWLEDGED = 20_000;
 
-export type Topology = ReturnType<typeof createTopology>;
-
-export function createTopology({ manager, streams, ackWaitMs }: TopologyOptions) {
-  return {
-    streams,
-    /** Creates the streams too if they are missing. */
-    async ensureConsumer(spec: ConsumerSpec): Promise<ConsumerInfo> {
-      try {
-        return await addConsumer(manager, spec, ackWaitMs);
-      } catch (cause) {
-        if (!isStreamMissing(cause)) throw cause;
-        await streams.ensure();
-        return addConsumer(manager, spec, ackWaitMs);
-      }
-    },
-  };
+/** Creates the consumer if it is missing, and so the streams. */
+export async function ensureConsumer(
+  { manager, streams, ackWaitMs }: JetStream,
+  spec: ConsumerSpec,
+): Promise<ConsumerInfo> {
+  try {
+    return await addConsumer(manager, spec, ackWaitMs);
+  } catch (cause) {
+    if (!isStreamMissing(cause)) throw cause;
+    await streams.ensure();
+    return addConsumer(manager, spec, ackWaitMs);
+  }
 }
 
 async function addConsumer(
