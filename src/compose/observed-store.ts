@@ -9,24 +9,19 @@ import { createDatabaseMetrics } from "../store/metrics.ts";
 import type { Store } from "../store/store.ts";
 import { openConfiguredStore } from "./store.ts";
 
-export interface ObservedStore {
-  readonly store: Store;
-  /** Services that run beside the roles. */
-  readonly watches: readonly Service[];
-}
-
 /**
  * The roles that store results: the aggregator those of agents, the scheduler those that are
  * MISSED.
  */
 const STORING = ["aggregator", "scheduler"] as const;
 
+/** `watches` are services that run beside the roles. */
 export async function openObservedStore(
   config: Config,
   dataDir: DataDir,
   log: Logger,
   registry: Registry,
-): Promise<ObservedStore> {
+): Promise<{ readonly store: Store; readonly watches: readonly Service[] }> {
   const storesResults = STORING.some((role) => config.roles.includes(role));
   const calls =
     storesResults && config.callMetrics === "on"

@@ -11,13 +11,7 @@ const RETRY_MS = 50;
 const LAST_WAIT_MS = 500;
 const LAST_RETRY_MS = 10;
 
-export interface LineWriter {
-  /** The line is written on return, unless the reader has paused. Never throws. */
-  write(line: string): void;
-  close(): void;
-}
-
-export function createLineWriter(fd: number): LineWriter {
+export function createLineWriter(fd: number) {
   const own = reopen(fd);
   const target = own ?? fd;
   let waiting: Buffer[] = [];
@@ -62,8 +56,9 @@ export function createLineWriter(fd: number): LineWriter {
   };
   process.on("exit", last);
   return {
+    /** The line is written on return, unless the reader has paused. Never throws. */
     write: add,
-    close() {
+    close(): void {
       process.off("exit", last);
       last();
       clearInterval(timer);

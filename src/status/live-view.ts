@@ -9,15 +9,6 @@ export interface Terminal {
   readonly output: Pick<WriteStream, "write" | "columns" | "rows" | "on" | "off">;
 }
 
-export interface LiveView {
-  /** Draws these lines, now and whenever the terminal is resized. */
-  show(lines: readonly string[]): void;
-  /** Aborts on Ctrl-C, on `q`, and on SIGINT, SIGTERM or SIGHUP. */
-  readonly ended: AbortSignal;
-  /** Restores the terminal. */
-  close(): void;
-}
-
 // https://invisible-island.net/xterm/ctlseqs/ctlseqs.html: the alternate screen, the cursor, and
 // wrapping at the end of a line.
 const ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l";
@@ -29,7 +20,7 @@ const CLEAR_BELOW = "\x1b[J";
 const CTRL_C = "\x03";
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-export function openLiveView({ input, output }: Terminal): LiveView {
+export function openLiveView({ input, output }: Terminal) {
   const controller = new AbortController();
   let shown: readonly string[] = [];
   const end = (): void => controller.abort();
@@ -51,12 +42,15 @@ export function openLiveView({ input, output }: Terminal): LiveView {
   input.on("data", onKeys);
   input.resume();
   return {
+    /** Aborts on Ctrl-C, on `q`, and on SIGINT, SIGTERM or SIGHUP. */
     ended: controller.signal,
-    show(lines) {
+    /** Draws these lines, now and whenever the terminal is resized. */
+    show(lines: readonly string[]): void {
       shown = lines;
       draw();
     },
-    close() {
+    /** Restores the terminal. */
+    close(): void {
       output.off("resize", draw);
       for (const signal of SIGNALS) process.off(signal, end);
       input.off("data", onKeys);
