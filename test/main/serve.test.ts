@@ -277,7 +277,7 @@ async function callsOf(client: Client, tag = "sonde-demo"): Promise<readonly Lis
   return results.filter(({ meta }) => meta.tags.includes(tag));
 }
 
-describe("beside a serving process", { timeout: 60_000 }, () => {
+describe("beside a serving process", { timeout: 120_000 }, () => {
   it("keys are issued and revoked with immediate effect, and locations are added", async () => {
     using folder = makeFolder();
     const options = { folder: folder.path, env: { SONDE_BOOTSTRAP_KEY: KEY } };

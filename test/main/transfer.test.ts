@@ -268,10 +268,12 @@ it("a dump of PostgreSQL, made while the service runs, restores the service", as
     `--dbname=${restored}`,
     dump,
   );
-  for (const table of ["documents", "master_keys", "api_keys", "insights"])
+  for (const table of ["documents", "master_keys", "api_keys"])
     expect(comparable(await rowsOf(restored, table)), table).toEqual(
       comparable(await rowsOf(url, table)),
     );
+  // The service may have computed more since.
+  expect(await rowsOf(restored, "insights")).not.toEqual([]);
   await using store = await openDisposable({ url: restored });
   await using before = await openDisposable({ url });
   const month = { call_id: call, kind: "MONTH", location_id: null } as const;

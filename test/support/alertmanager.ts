@@ -12,8 +12,9 @@ import { until } from "./until.ts";
 type Labels = Readonly<Record<string, string>>;
 
 export interface Alertmanager extends AsyncDisposable {
-  /** Sends these alerts, and resolves with those that it would notify somebody of. */
-  notified(alerts: readonly Labels[]): Promise<Labels[]>;
+  send(alerts: readonly Labels[]): Promise<void>;
+  /** Returns the alerts that it would notify somebody of. Those that inhibit others may come last. */
+  notified(): Promise<Labels[]>;
 }
 
 interface ListedAlert {
@@ -48,19 +49,20 @@ export async function startAlertmanager(configFile: string): Promise<Alertmanage
   const list = async (): Promise<ListedAlert[]> =>
     (await (await fetch(`${url}/api/v2/alerts`)).json()) as ListedAlert[];
   return {
-    async notified(alerts) {
+    async send(alerts) {
       await fetch(`${url}/api/v2/alerts`, {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(alerts.map((labels) => ({ labels }))),
       });
-      const processed = await until(async () => {
+      await until(async () => {
         const listed = await list();
         if (listed.length < alerts.length || listed.some(isUnprocessed))
           throw new Error("Alertmanager has not processed all alerts");
-        return listed;
       });
-      return processed.filter(({ status }) => status.state === "active").map(labelsOf);
+    },
+    async notified() {
+      return (await list()).filter(({ status }) => status.state === "active").map(labelsOf);
     },
     async [Symbol.asyncDispose]() {
       server.kill("SIGKILL");
