@@ -10,7 +10,7 @@ import type { Database } from "./database.ts";
 import { insertRows, isAmong } from "./database.ts";
 import { foldResults } from "./fold.ts";
 import type { CountedPlace } from "./fold.ts";
-import { numberNames } from "./names.ts";
+import { namesOf, numberNames } from "./names.ts";
 import { lockPending } from "./pending-runs.ts";
 import type { PendingRun } from "./records.ts";
 import { noteRecorded } from "./recorded.ts";
@@ -80,24 +80,26 @@ async function lockResults(
   database: Database,
   ids: readonly string[],
 ): Promise<[string, StoredOutcome][]> {
+  // Without a join: after waiting for a lock, PostgreSQL looks again at the locked row alone, and
+  // would drop it if its result no longer matched the name that was read before.
   const query = database.kysely
     .selectFrom("results")
-    .innerJoin("names as owners", "owners.id", "results.owner")
-    .innerJoin("names as locations", "locations.id", "results.location")
-    .innerJoin("names as calls", "calls.id", "results.call")
-    .innerJoin("names as codes", "codes.id", "results.result")
-    .select(["results.id", "due_time", "time", "owners.name as owner"])
-    .select(["locations.name as location_id", "calls.name as call_id", "codes.name as code"])
-    .where(isAmong(database, "results.id", ids))
-    .orderBy("results.id");
-  const rows = await (database.rowLocks ? query.forUpdate("results") : query).execute();
-  return rows.map(({ id, owner, due_time, time, location_id, call_id, code }) => {
-    const result = code as ResultCode;
+    .select(["id", "owner", "due_time", "time", "location", "call", "result"])
+    .where(isAmong(database, "id", ids))
+    .orderBy("id");
+  const rows = await (database.rowLocks ? query.forUpdate() : query).execute();
+  const nameOf = await namesOf(
+    database,
+    rows.flatMap(({ owner, location, call, result }) => [owner, location, call, result]),
+  );
+  return rows.map(({ id, due_time, time, ...row }) => {
+    const [location_id, call_id] = [nameOf(row.location), nameOf(row.call)];
+    const result = nameOf(row.result) as ResultCode;
     const target = { target_id: call_id, target_kind: "call", call_ids: [] } as const;
     return [
       id,
       {
-        order: { owner, location_id, due_time, ...target },
+        order: { owner: nameOf(row.owner), location_id, due_time, ...target },
         isMissed: result === "MISSED",
         counted: { call_id, location_id, result, time },
       },

@@ -299,6 +299,29 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect((await store.results.get(run!.result_id))?.meta.result).toBe("COMPLETE");
   });
 
+  it("keeps a late result when others report the run while it is being stored", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const missed = { run: run!, result: "MISSED", message: "no agent answered" } as const;
+    await store.results.recordMissed([missed]);
+    const [stored, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const recording = store.transaction(async (inner) => {
+      await inner.results.record([aReport(run!)]);
+      stored.resolve();
+      await release.promise;
+    });
+    await stored.promise;
+    const again = store.results.record([aReport(run!)]);
+    const stale = store.results.recordMissed([missed]);
+    await queryBlocked(database, 2);
+    release.resolve();
+    await recording;
+    expect(await again).toEqual({ recorded: 0, late: 0, duplicate: 1, unknown: 0 });
+    expect(await stale).toBe(0);
+    expect((await store.results.get(run!.result_id))?.meta.result).toBe("COMPLETE");
+    const counts = [...(await hour(run!.target_id))].map(([code, { count }]) => [code, count]);
+    expect(counts).toEqual([["COMPLETE", 1]]);
+  });
+
   it("keeps a result when the same batch reports the run missed", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     const missed = aReport(run!, { result: "MISSED" });
