@@ -39,6 +39,9 @@ const IDLE_IN_TRANSACTION_MS = 10_000;
 
 export function openPostgres(options: PostgresOptions): Database {
   const pool = poolOf(options);
+  const numbers = new Map<string, number>();
+  // It may lead to a standby that took over and lacks the names that were committed last.
+  pool.on("connect", () => numbers.clear());
   pool.on("error", (error) => options.onConnectionLost?.(error));
   options.metrics?.watch(() => pool);
   const kysely = new Kysely<Schema>({
@@ -49,7 +52,7 @@ export function openPostgres(options: PostgresOptions): Database {
     rowLocks: true,
     runBulk: runForAll,
     isTransient,
-    numbers: new Map(),
+    numbers,
     afterCommit: (work) => work(),
     async timeOf(connection) {
       const { rows } = await sql<{ now: number }>`

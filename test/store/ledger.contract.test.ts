@@ -448,6 +448,29 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     }
   });
 
+  it.runIf(kind === "postgres")(
+    "gives a name another number if a new server lacks it",
+    async () => {
+      await using servers = await createTestDatabase(kind);
+      const own = await servers.open();
+      const target_id = aCallId();
+      const [before, after] = [T0, T0 + 1].map((due_time) => aRun({ target_id, due_time }));
+      await own.pendingRuns.insert([before!, after!]);
+      await own.results.record([aReport(before!)]);
+      // Like a failover to a standby that did not receive the last commit.
+      const server = connectTo(servers);
+      await server.kysely.deleteFrom("names").where("name", "=", target_id).execute();
+      await sql`select pg_terminate_backend(pid, 10000) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`.execute(server.kysely);
+      await server.kysely.destroy();
+      const isBack = () => own.now().then(Boolean, () => false);
+      await expect.poll(isBack).toBe(true);
+      await own.results.record([aReport(after!)]);
+      const listed = await own.results.listOfCall(target_id, { after: "", limit: 10 });
+      expect(listed.map(({ id }) => id)).toEqual([after!.result_id]);
+    },
+  );
+
   it("lists results of a call in creation order, page by page", async () => {
     const call = aCallId();
     const runs = await ordered(
