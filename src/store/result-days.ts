@@ -98,6 +98,19 @@ export function growingRanges(
   });
 }
 
+/** The hours that start at these times, in their order; neighbours become one range. */
+export function joinedHours(starts: readonly number[]): TimeRange[] {
+  const ranges: TimeRange[] = [];
+  for (const start of starts) {
+    const end = start + HOUR_MS;
+    const last = ranges.at(-1);
+    if (last?.end === start) ranges.splice(-1, 1, { ...last, end });
+    else if (last?.start === end) ranges.splice(-1, 1, { ...last, start });
+    else ranges.push({ start, end });
+  }
+  return ranges;
+}
+
 /** Returns a time: no result that started then or later has been removed. */
 export async function completeSince({ kysely }: Database): Promise<number> {
   const leases = kysely.selectFrom("leases").select("cursor");

@@ -13,7 +13,13 @@ import type { Database } from "./database.ts";
 import { chunksOf, isAmong } from "./database.ts";
 import { numberOf } from "./names.ts";
 import type { Direction, PeriodRow, RawEntry, StatQuery } from "./records.ts";
-import { expiredBefore, growingRanges, idsOfStarts, nearStarts } from "./result-days.ts";
+import {
+  expiredBefore,
+  growingRanges,
+  idsOfStarts,
+  joinedHours,
+  nearStarts,
+} from "./result-days.ts";
 import type { TimeRange } from "./result-days.ts";
 import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
 import type { SummaryRow } from "./summary-rows.ts";
@@ -45,8 +51,7 @@ export const createStatStore = (database: Database) => ({
     return readPeriods(database, query, [...times].slice(0, limit));
   },
   /** The periods that start at these times, with or without calls. */
-  periodsAt: (query: StatQuery, times: readonly number[]): Promise<PeriodRow[]> =>
-    readPeriods(database, query, times),
+  periodsAt: (query: StatQuery, times: readonly number[]) => readPeriods(database, query, times),
   /** The summaries of all periods that start at these times, merged by location. */
   byLocation: (query: StatQuery, times: readonly number[]) => readLocations(database, query, times),
   /**
@@ -63,7 +68,7 @@ export const createStatStore = (database: Database) => ({
     if (codes.length === 0) return [];
     const found: RawEntry[] = [];
     const near = await nearStarts(database);
-    for (const range of await rangesWith(database, query, codes, from.time, direction, limit)) {
+    for await (const range of rangesWith(database, query, codes, from.time, direction, limit)) {
       const left = limit - found.length;
       const rows = rawQuery(database, query, codes, { ...from, ...range }, direction, left);
       for (const { total, ...row } of await rows.where(near(range)).execute())
@@ -73,8 +78,7 @@ export const createStatStore = (database: Database) => ({
     return found;
   },
   /** The results of a period, to compute its statistics again. */
-  rawOfPeriod: (query: StatQuery, time: number): Promise<RawResult[]> =>
-    readRaw(database, query, time),
+  rawOfPeriod: (query: StatQuery, time: number) => readRaw(database, query, time),
 });
 
 export interface RawStart {
@@ -107,43 +111,41 @@ export function rawQuery(
 }
 
 /**
- * Returns where to look for `limit` results: the hours whose statistics count any. A rare code or
- * location thus needs no index of its own, which would slow every insert.
+ * Yields where to look for `limit` results: the hours whose statistics count any, or removed ones.
+ * A rare code or location thus needs no index of its own, which would slow every insert.
  */
-async function rangesWith(
+async function* rangesWith(
   database: Database,
   { call_id, location_id }: Omit<StatQuery, "kind">,
   codes: readonly ResultCode[],
   from: number,
   direction: Direction,
   limit: number,
-): Promise<TimeRange[]> {
+): AsyncGenerator<TimeRange> {
   const areMost = codes.length > 1 && codes.includes("COMPLETE") && location_id === null;
-  if (areMost) return growingRanges(database, from, direction);
-  const { beyond, order } = ORDERS[direction];
-  const hours = await statRows(database, { call_id, location_id, kind: "HOUR" })
+  if (areMost) {
+    yield* growingRanges(database, from, direction);
+    return;
+  }
+  const { beyond, order, step } = ORDERS[direction];
+  const hours = statRows(database, { call_id, location_id, kind: "HOUR" })
     .select("period")
     .distinct()
     .where("codes.name", "in", codes)
-    .where("period", beyond, periodStart("HOUR", from))
     .where("period", ">=", await expiredBefore(database))
     .orderBy("period", order)
-    .limit(limit + 1) // all results of the first hour may be on the other side of `from`
-    .execute();
-  const ranges: TimeRange[] = [];
-  for (const { period: start } of hours) {
-    const end = periodEnd("HOUR", start);
-    const last = ranges.at(-1);
-    if (last?.end === start) ranges.splice(-1, 1, { ...last, end });
-    else if (last?.start === end) ranges.splice(-1, 1, { ...last, start });
-    else ranges.push({ start, end });
+    .limit(limit + 1); // all results of the first hour may be on the other side of `from`
+  for (let [start, size] = [periodStart("HOUR", from), Infinity]; size > limit;) {
+    const found = await hours.where("period", beyond, start).execute();
+    yield* joinedHours(found.map(({ period }) => period));
+    size = found.length;
+    start = (found.at(-1)?.period ?? start) + step;
   }
-  return ranges;
 }
 
 const ORDERS = {
-  forwards: { beyond: ">=", strictly: ">", order: "asc" },
-  backwards: { beyond: "<=", strictly: "<", order: "desc" },
+  forwards: { beyond: ">=", strictly: ">", order: "asc", step: 1 },
+  backwards: { beyond: "<=", strictly: "<", order: "desc", step: -1 },
 } as const;
 
 const MOST_PARTS = { HOUR: 1, DAY: 1, WEEK: 7, MONTH: 1, YEAR: 12 } as const;

@@ -103,6 +103,26 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     expect(first.map(({ id }) => id)).toEqual(left.slice(0, 2).map((run) => run.result_id));
   });
 
+  it("lets single results be read beyond more empty hours than a page has results", async () => {
+    const target_id = newId(NOW);
+    // Each starts a day after it was triggered, by which results expire.
+    const runs = [-4, -3, -2, -1, 1, 2].map((hour) => {
+      const trigger_time = KEPT - 2 * DAY + hour * HOUR;
+      const result_id = scheduledRunId(trigger_time, newId(NOW));
+      return runAt({ target_id, result_id, trigger_time, due_time: trigger_time + DAY });
+    });
+    await record(...runs);
+    await settleInsights();
+    await remove();
+    const left = await idsLeft(runs);
+    expect(left).toEqual(runs.slice(4).map(({ result_id }) => result_id));
+    const local = { call_id: target_id, location_id: "local" };
+    for (const limit of [1, 2, 3]) {
+      const read = await store.stats.raw(local, ["COMPLETE"], START, "forwards", limit);
+      expect(read.map(({ id }) => id)).toEqual(left.slice(0, limit));
+    }
+  });
+
   it("keeps a result until its days are over, however early its run was triggered", async () => {
     const expired = KEPT - 2 * DAY;
     const runs = [expired - 1, expired].map((time) => runAt({ due_time: time }));
