@@ -28,6 +28,7 @@ import * as locationKeys from "./migrations/0018-location-keys.ts";
 import * as sessions from "./migrations/0019-sessions.ts";
 import * as recorded from "./migrations/0020-recorded.ts";
 import * as keyNames from "./migrations/0021-key-names.ts";
+import * as workflowResultLists from "./migrations/0022-workflow-result-lists.ts";
 
 /** All migrations by name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -52,6 +53,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0019-sessions": sessions,
   "0020-recorded": recorded,
   "0021-key-names": keyNames,
+  "0022-workflow-result-lists": workflowResultLists,
 };
 
 export const NEWEST = Object.keys(MIGRATIONS).at(-1) as string;

@@ -12,8 +12,9 @@ import type { Order, Outcome } from "./outcome-rows.ts";
 import { removePending } from "./pending-runs.ts";
 import { recordMissed } from "./missed-runs.ts";
 import type { MissedRun, Recorded, ResultPage } from "./records.ts";
-import { idsOnPage, placeOnPage } from "./result-pages.ts";
+import { idsOnPage } from "./result-pages.ts";
 import { numbersIn, toContent, toContext, toResult } from "./result-row.ts";
+import { workflowIdsOnPage } from "./workflow-result-pages.ts";
 
 export function createResultStore(database: Database) {
   const rows = (ids: readonly string[]) =>
@@ -83,13 +84,11 @@ export function createWorkflowResultStore(database: Database) {
     },
     /** Excludes pending runs. */
     async listOfWorkflow(workflowId: string, page: ResultPage): Promise<WorkflowResult[]> {
-      const { order, limit, codes, location_id } = page;
-      let rows = documents().where("workflow_id", "=", workflowId);
-      for (const condition of placeOnPage(page, { id: "id", time: "time" }))
-        rows = rows.where(condition);
-      if (location_id !== undefined) rows = rows.where("location_id", "=", location_id);
-      if (codes) rows = rows.where(isAmong(database, "result", codes));
-      return (await rows.orderBy("id", order).limit(limit).execute()).map(workflowResultOf);
+      const ids = await workflowIdsOnPage(database, workflowId, page);
+      const rows = documents()
+        .where(isAmong(database, "id", ids))
+        .orderBy("id", page.order);
+      return (await rows.execute()).map(workflowResultOf);
     },
     /** The result of the deployment's run that an agent started last. */
     async latestOfDeployment(deploymentId: string): Promise<WorkflowResult | undefined> {
