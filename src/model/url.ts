@@ -64,10 +64,14 @@ function schemeFault(url: string, scheme: string): string | undefined {
     : ": it must begin with http://, https:// or a variable";
 }
 
+/** An index of PostgreSQL takes some 2,700 bytes, and Unicode names are longer in ASCII. */
+const MOST_HOST = 500;
+
 function hostFault(authority: string, host: string): string | undefined {
   if (authority.includes("@"))
     return ": it has a user or password before its host; put them into an Authentication Setting";
   if (authority.includes("\\")) return ": it has a backslash in its host";
+  if (host.length > MOST_HOST) return `: its host is longer than ${MOST_HOST} characters`;
   return host === "" ? ": it has no host" : undefined;
 }
 

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { callResource } from "../../src/model/call.ts";
 import { hostOf } from "../../src/model/url.ts";
+import { show } from "../../src/model/validate.ts";
 
 describe("the host of a URL", () => {
   it.each([
@@ -28,6 +29,7 @@ describe("the host of a URL", () => {
     ["a variable before the rest of the host", "__BASE__.Example.test/", "__BASE__.Example.test"],
     ["a variable as scheme", "{{scheme}}://Example.test:8080/x", "example.test"],
     ["variables as scheme and host", "%%S%%://%%H%%/", "%%H%%"],
+    ["the longest", `http://${"h".repeat(500)}:80/`, "h".repeat(500)],
     ["encoded braces around encoded braces", "http://h/%7B%7B%7B%7Ba%7D%7D%7D%7D", "h"],
   ])("is found: %s", (_, url, host) => {
     expect(hostOf(url)).toBe(host);
@@ -71,6 +73,7 @@ describe("the host of a URL", () => {
       ": it has a backslash in its host",
     ],
     ["an address out of range", "http://1.2.3.256/", ": its host '1.2.3.256' is not valid"],
+    ["a longer host", `http://${"h".repeat(501)}/`, ": its host is longer than 500 characters"],
     ["half an IPv6 address", "http://[::1/", ": its host '[:' is not valid"],
   ])("is not found, and the error says why: %s", (_, url, why) => {
     expect(hostOf(url)).toBeUndefined();
@@ -81,7 +84,7 @@ describe("the host of a URL", () => {
       ),
     ).toThrow(
       expect.objectContaining({
-        message: `request.url: '${url}' is not a valid http or https URL${why}`,
+        message: `request.url: ${show(url)} is not a valid http or https URL${why}`,
       }),
     );
   });
