@@ -57,11 +57,11 @@ export function createPendingRunStore(database: Database) {
     listExpired: (before: number, limit: number): Promise<ExpiredRun[]> =>
       expired(database, before, limit),
     /**
-     * Takes back runs of the target, or of one deployment of it, that are neither published nor
-     * due. Returns the unpublished ones that are due: each still needs an outcome.
+     * Takes back unpublished runs of the target, or of one deployment of it, due more than `leadMs`
+     * after `now`: others may be being published. Returns those that are due, to get an outcome.
      */
-    withdraw: (of: Withdrawn, now: number): Promise<PendingRun[]> =>
-      inTransaction(database, (transaction) => withdraw(transaction, of, now)),
+    withdraw: (of: Withdrawn, now: number, leadMs: number): Promise<PendingRun[]> =>
+      inTransaction(database, (transaction) => withdraw(transaction, of, now, leadMs)),
     remove: (resultId: string): Promise<void> => removePending(database, [resultId]),
     /** Runs of a call or a workflow. A run's time is when it is due; its code is QUEUED. */
     listOfTarget: (targetId: string, page: ResultPage): Promise<PendingRun[]> =>
@@ -77,17 +77,23 @@ async function expired({ kysely }: Database, before: number, limit: number): Pro
 
 type Withdrawn = Pick<PendingRun, "target_id"> & { readonly deployment_id?: string };
 
-async function withdraw({ kysely }: Database, of: Withdrawn, now: number): Promise<PendingRun[]> {
+async function withdraw(
+  { kysely }: Database,
+  of: Withdrawn,
+  now: number,
+  leadMs: number,
+): Promise<PendingRun[]> {
   const unpublishedOf = { ...of, published: 0 };
   await kysely
     .deleteFrom("pending_runs")
     .where((eb) => eb.and(unpublishedOf))
-    .where("due_time", ">", now)
+    .where("due_time", ">", now + leadMs)
     .execute();
   const due = kysely
     .selectFrom("pending_runs")
     .selectAll()
-    .where((eb) => eb.and(unpublishedOf));
+    .where((eb) => eb.and(unpublishedOf))
+    .where("due_time", "<=", now);
   return (await due.execute()).map(toPendingRun);
 }
 

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { PendingRun } from "../../src/store/records.ts";
 import { create, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, Caller, List, TestApi } from "../support/api.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { aRun } from "../support/runs.ts";
 
 const api = sharedApi();
@@ -256,8 +257,8 @@ const aMinuteFrom = (now: number, minutes: number) => ({
 it.each([
   ["the deployment", "UNABLE_TO_RUN"],
   ["the call", undefined],
-])("withdraws unpublished future runs when %s is deleted", async (what, outcome) => {
-  await using api = await startApi();
+])("withdraws runs that no agent may have when %s is deleted", async (what, outcome) => {
+  await using api = await startApi({ clock: createManualClock(Date.now()) });
   const [{ id: earlier }, { id: target_id }] = [await createCall(api), await createCall(api)];
   const { body } = await deploy(api, { target_id: earlier });
   const change = { deployment: { target_id } };
@@ -265,19 +266,19 @@ it.each([
   const { pendingRuns, results } = api.store;
   const now = await api.store.now();
   const of = { target_id, deployment_id: body.id };
-  const [due, ahead, published] = [-1, 1, 1].map((minutes) =>
+  const [due, ahead, published, soon] = [-1, 1, 1, 0.25].map((minutes) =>
     aRun({ ...of, ...aMinuteFrom(now, minutes) }),
-  ) as [PendingRun, PendingRun, PendingRun];
+  ) as [PendingRun, PendingRun, PendingRun, PendingRun];
   const others = aRun({ target_id, deployment_id: "other", ...aMinuteFrom(now, 1) });
   const delayed = aRun({ ...of, target_id: earlier, ...aMinuteFrom(now, 1) });
-  await pendingRuns.insert([due, ahead, published, others, delayed]);
+  await pendingRuns.insert([due, ahead, published, soon, others, delayed]);
   await pendingRuns.markPublished([published.result_id]);
 
   const path = what === "the call" ? `/calls/${target_id}/` : `/deployments/${body.id}/`;
   expect((await api.send({ method: "DELETE", path })).status).toBe(200);
 
   const left = await pendingRuns.listOfTarget(target_id, { after: "", limit: 10 });
-  const ids = [outcome ? [] : due, published, outcome ? others : []].flat();
+  const ids = [outcome ? [] : due, published, soon, outcome ? others : []].flat();
   expect(new Set(left.map(({ result_id }) => result_id))).toEqual(
     new Set(ids.map(({ result_id }) => result_id)),
   );
@@ -286,7 +287,7 @@ it.each([
   expect([recorded?.meta.result, recorded?.meta.message]).toEqual(
     outcome ? [outcome, "the deployment was deleted before its run"] : [undefined, undefined],
   );
-  for (const run of [ahead, published, others, delayed])
+  for (const run of [ahead, published, soon, others, delayed])
     expect(await results.get(run.result_id)).toBeUndefined();
 });
 

@@ -54,24 +54,28 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.pendingRuns.get(run.result_id)).toEqual(run);
   });
 
-  it("withdraws the unpublished runs of a target or deployment that are not due", async () => {
-    const [target_id, now] = [aCallId(), T0];
+  it("withdraws the unpublished runs of a target or deployment, but none that agents may have", async () => {
+    const [target_id, now, lead] = [aCallId(), T0, 15_000];
     const [one, other] = ["one", "other"].map((deployment_id) =>
-      [now, now + 1, now + 2].map((due_time) => aRun({ target_id, deployment_id, due_time })),
+      [0, 1, lead, lead + 1, lead + 2].map((ms) =>
+        aRun({ target_id, deployment_id, due_time: now + ms }),
+      ),
     ) as [PendingRun[], PendingRun[]];
-    await ordered(...one, ...other, aRun({ target_id: aCallId(), due_time: now + 1 }));
-    await store.pendingRuns.markPublished([one[2]!.result_id]);
+    await ordered(...one, ...other, aRun({ target_id: aCallId(), due_time: now + lead + 1 }));
+    await store.pendingRuns.markPublished([one[4]!.result_id]);
     const left = async () => {
-      const runs = await store.pendingRuns.listOfTarget(target_id, { after: "", limit: 10 });
+      const runs = await store.pendingRuns.listOfTarget(target_id, { after: "", limit: 20 });
       return new Set(runs.map(({ result_id }) => result_id));
     };
     const ids = (...runs: readonly (PendingRun | undefined)[]) =>
       new Set(runs.map((run) => run!.result_id));
-    const { pendingRuns } = store;
-    expect(await pendingRuns.withdraw({ target_id, deployment_id: "one" }, now)).toEqual([one[0]]);
-    expect(await left()).toEqual(ids(one[0], one[2], ...other));
-    expect(ids(...(await pendingRuns.withdraw({ target_id }, now)))).toEqual(ids(one[0], other[0]));
-    expect(await left()).toEqual(ids(one[0], one[2], other[0]));
+    const withdraw = (deployment?: { readonly deployment_id: string }) =>
+      store.pendingRuns.withdraw({ target_id, ...deployment }, now, lead);
+    expect(await withdraw({ deployment_id: "one" })).toEqual([one[0]]);
+    const kept = [...one.slice(0, 3), one[4]];
+    expect(await left()).toEqual(ids(...kept, ...other));
+    expect(ids(...(await withdraw()))).toEqual(ids(one[0], other[0]));
+    expect(await left()).toEqual(ids(...kept, ...other.slice(0, 3)));
   });
 
   it("stores a result with fields of a newer agent", async () => {

@@ -1,4 +1,5 @@
 // Deployments. Their schedules are stored alongside, for the scheduler.
+import { PUBLISH_AHEAD_MS } from "../../dispatch/dispatch.ts";
 import { canRun, isOwner, ownedBy } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
 import { activeFrom, deploymentResource } from "../../model/deployment.ts";
@@ -92,12 +93,13 @@ const hooks: DocumentHooks<Deployment> = {
     ownsTarget(store, caller, document?.deployment.target_id ?? ""),
 };
 
-/** Withdraws the deployment's unpublished runs of these targets, which it had one after another. */
+/** Withdraws the deployment's runs of these targets, which it had one after another. */
 async function endSchedule(store: Store, id: string, targetIds: readonly string[]): Promise<void> {
   await store.schedules.remove(id);
   const now = await store.now();
   for (const target_id of targetIds) {
-    const due = await store.pendingRuns.withdraw({ target_id, deployment_id: id }, now);
+    const runs = { target_id, deployment_id: id };
+    const due = await store.pendingRuns.withdraw(runs, now, PUBLISH_AHEAD_MS);
     await store.results.recordMissed(due.map(unableToRun));
   }
 }
@@ -136,12 +138,13 @@ async function faultOfTarget(
   return `deployment.target_id: ${show(targetId)} is not a call or workflow that you may run`;
 }
 
-/** Part of deleting a call or workflow. Its due runs stay, and end with nothing to run. */
+/** Part of deleting a call or workflow. Its next runs stay, and end with nothing to run. */
 export async function removeDeploymentsOf(
   { store }: Pick<Change, "store">,
   targetId: string,
 ): Promise<void> {
-  await store.pendingRuns.withdraw({ target_id: targetId }, await store.now());
+  const now = await store.now();
+  await store.pendingRuns.withdraw({ target_id: targetId }, now, PUBLISH_AHEAD_MS);
   const deployments = await store.documents.listAll("deployment", "target_id", targetId);
   for (const { id } of deployments) {
     const earlier = (await store.schedules.targetsOf(id)).filter((each) => each !== targetId);

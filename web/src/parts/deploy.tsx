@@ -188,7 +188,7 @@ function Actions({ target, deployment, onEdit }: ActionsProps) {
       <DeleteButton
         what={what}
         path={`deployments/${deployment.id}/`}
-        consequence="Runs not yet given to an agent are withdrawn. Recorded results stay."
+        consequence="A run due within 15 seconds is still made. Recorded results stay."
         onDeleted={() => invalidate(["deployments"], overviewKey(target.id))}
       />
     </div>
