@@ -55,10 +55,10 @@ export const createCallOverviewStore = (database: Database) => ({
   /** Returns the latest result at each place, of today and the three days before. */
   newestAt: (places: readonly CallAt[], now: number): Promise<NewestResult[]> =>
     readNewestAt(database, places, now),
-  /** Returns each call's hours, from the one that starts at `from`. */
+  /** Returns each call's hours of the day that starts at `from`. */
   hours: (ids: readonly string[], from: number): Promise<ReadonlyMap<string, CallHours>> =>
     readHours(database, ids, from),
-  /** Returns where they ran, or should have run, since the hour that starts at `from`. */
+  /** Returns where they ran, or should have run, in the day that starts at `from`. */
   locations: (
     ids: readonly string[],
     from: number,
@@ -211,11 +211,13 @@ async function readLocations(
   return grouped(rows, ({ call_id, location_id }) => [call_id, location_id]);
 }
 
+const DAY_MS = 86_400_000;
+
 /** For `calls cross join stats`, in this order: SQLite would read the hours of all calls first. */
 const hoursOf = (database: Database, ids: readonly string[], from: number): RawBuilder<boolean> =>
   sql`${isAmong(database, "calls.name", ids)} and stats.call = calls.id
     and stats.kind = (${numberOf(database, "HOUR")}) and stats.period >= ${from}
-    and stats.count > 0`;
+    and stats.period < ${from + DAY_MS} and stats.count > 0`;
 
 /** PostgreSQL sums bigints to an unbounded type. */
 const total = (column: string): RawBuilder<number> => sql.raw(`cast(sum(${column}) as bigint)`);

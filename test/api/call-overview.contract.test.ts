@@ -94,6 +94,15 @@ describe.each(storeKinds)("the call overview on %s", (storeKind) => {
     });
   });
 
+  it("leaves out the hour that begins while it is read", async () => {
+    await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
+    const { id } = await createCall(api);
+    for (const start of [NOW, NOW + HOUR / 2]) await record(api, id, { start });
+    const [found] = await overview(api, api.ann);
+    expect(found?.day?.count).toBe(1);
+    expect(found?.day?.hours.pass).toHaveLength(24);
+  });
+
   it("shows the last result as the state, however old", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const { id } = await createCall(api);
