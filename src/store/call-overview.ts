@@ -4,6 +4,7 @@ import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Actor, Owned, Ownership } from "../model/access.ts";
 import type { HourCount } from "../model/call-overview.ts";
+import { DAY_MS } from "../model/periods.ts";
 import { latencyOf, MADE_CODES } from "../model/result.ts";
 import type { ResultCode } from "../model/result.ts";
 import type { Database } from "./database.ts";
@@ -210,8 +211,6 @@ async function readLocations(
   );
   return grouped(rows, ({ call_id, location_id }) => [call_id, location_id]);
 }
-
-const DAY_MS = 86_400_000;
 
 /** For `calls cross join stats`, in this order: SQLite would read the hours of all calls first. */
 const hoursOf = (database: Database, ids: readonly string[], from: number): RawBuilder<boolean> =>
