@@ -41,10 +41,12 @@ export async function buildTicks(
   );
   const authorized = [...calls.values()].filter(isAuthorized);
   const withKey = await store.apiKeys.ownersWithKey([...runs, ...authorized]);
+  const locations = await store.locations.listAll();
+  const removed = new Set(locations.flatMap(({ id, removed }) => (removed === null ? [] : id)));
   let ticks: Tick[] = [];
   const unable: UnableRun[] = [];
   for (const run of runs) {
-    const tick = tickOf(run, { workflows, calls, withKey });
+    const tick = tickOf(run, { workflows, calls, withKey, removed });
     if (typeof tick === "string") unable.push({ run, message: tick });
     else ticks.push(tick);
   }
@@ -75,10 +77,13 @@ interface Page {
   readonly calls: Stored;
   /** The identities that have an active key. */
   readonly withKey: ReadonlySet<string>;
+  /** The locations that no longer exist. */
+  readonly removed: ReadonlySet<string>;
 }
 
 /** Returns the tick, or why there is nothing to run. */
-function tickOf(run: PendingRun, { workflows, calls, withKey }: Page): Tick | string {
+function tickOf(run: PendingRun, { workflows, calls, withKey, removed }: Page): Tick | string {
+  if (removed.has(run.location_id)) return "the location was removed before its run";
   const isWorkflow = run.target_kind === "workflow";
   const target = (isWorkflow ? workflows : calls).get(run.target_id);
   if (!target) return `the ${run.target_kind} was deleted before its run`;

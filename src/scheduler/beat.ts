@@ -59,7 +59,9 @@ export function createBeat(options: BeatOptions) {
       const renew: Renew = async () => {
         await nextTurn();
         const now = await store.now();
-        return (await acquire(now)) && !signal?.aborted ? now : undefined;
+        const renewed = await acquire(now);
+        // With another fence, somebody else led meanwhile: what this beat has read is old.
+        return renewed?.fence === lease.fence && !signal?.aborted ? now : undefined;
       };
       const moved = await moveCursor(options, lease, start);
       if (!moved) return (await renew()) !== undefined;

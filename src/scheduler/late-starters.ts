@@ -40,11 +40,15 @@ async function orderStarted(
   return store.transaction(async ({ leases, schedules, slots, pendingRuns, results }) => {
     if (cursor === null || !(await leases.advance(lease, cursor))) return { ordered: 0, missed: 0 };
     await schedules.forgetNew(started);
-    const opening = new Set((await slots.list()).map(({ slot }) => slot));
+    // Runs that were late when their slot was opened are still to be recorded there.
+    const opened = new Map(
+      (await slots.list({ late: true })).map((each) => [each.slot, each.opened]),
+    );
     const runs = started.flatMap((schedule) =>
       slotsUpTo(schedule, cursor)
-        .filter((slot) => !opening.has(slot))
-        .map((slot) => scheduledRun(schedule, slot)),
+        .map((slot) => ({ slot, run: scheduledRun(schedule, slot) }))
+        .filter(({ slot, run }) => run.latest_start >= (opened.get(slot) ?? -Infinity))
+        .map(({ run }) => run),
     );
     const fresh = await pendingRuns.insert(runs);
     const tooLate = fresh.filter((run) => run.latest_start < now);

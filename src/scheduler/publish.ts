@@ -80,10 +80,14 @@ async function publishAll(
       options.log.error({ err, run_id, deployment_id, target_id }, "run cannot be published");
       return;
     }
-    // Halving isolates the run.
-    const half = Math.ceil(runs.length / 2);
-    await publishAll(options, runs.slice(0, half), now);
-    await publishAll(options, runs.slice(half), now);
+    // Halving isolates the run. Runs that the bus has taken must not go out in other messages.
+    const unpublished = await options.store.pendingRuns.unpublishedAmong(
+      runs.map(({ result_id }) => result_id),
+    );
+    const left = runs.filter(({ result_id }) => unpublished.includes(result_id));
+    const half = Math.ceil(left.length / 2);
+    await publishAll(options, left.slice(0, half), now);
+    await publishAll(options, left.slice(half), now);
   }
 }
 

@@ -11,7 +11,7 @@ import { insertRows, isAmong } from "./database.ts";
 import { foldResults } from "./fold.ts";
 import type { CountedPlace } from "./fold.ts";
 import { namesOf, numberNames } from "./names.ts";
-import { lockPending } from "./pending-runs.ts";
+import { lockPending } from "./locked-runs.ts";
 import type { PendingRun } from "./records.ts";
 import { noteRecorded } from "./recorded.ts";
 import { noteSpans } from "./result-days.ts";

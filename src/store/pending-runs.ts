@@ -1,6 +1,5 @@
 // Ordered runs without an outcome: the open side of the ledger.
 import type { ExpressionBuilder } from "kysely";
-import type { TargetKind } from "../model/tick.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, inIndexOrder, inTransaction, isAmong } from "./database.ts";
 import { toPendingRow, toPendingRun } from "./pending-rows.ts";
@@ -39,11 +38,10 @@ export function createPendingRunStore(database: Database) {
      * Unpublished runs due before the instant, oldest first, of workflows whose earlier run by the
      * same deployment is published and has no outcome yet.
      */
-    async listOverlapped(dueBefore: number, limit: number): Promise<PendingRun[]> {
-      const unpublishedRows = rows().where("published", "=", 0).where("due_time", "<", dueBefore);
-      const overlapped = unpublishedRows.where(isOverlapped).orderBy("due_time").limit(limit);
-      return (await overlapped.execute()).map(toPendingRun);
-    },
+    listOverlapped: (dueBefore: number, limit: number): Promise<PendingRun[]> =>
+      overlapped(database, dueBefore, limit),
+    /** The ids of those that are neither published nor ended. */
+    unpublishedAmong: (ids: readonly string[]): Promise<string[]> => unpublishedOf(database, ids),
     markHeldBack: (resultIds: readonly string[]): Promise<void> =>
       mark(database, "held_back", resultIds),
     markPublished: (resultIds: readonly string[]): Promise<void> =>
@@ -89,11 +87,8 @@ async function withdraw(
     .where((eb) => eb.and(unpublishedOf))
     .where("due_time", ">", now + leadMs)
     .execute();
-  const due = kysely
-    .selectFrom("pending_runs")
-    .selectAll()
-    .where((eb) => eb.and(unpublishedOf))
-    .where("due_time", "<=", now);
+  const left = kysely.selectFrom("pending_runs").selectAll();
+  const due = left.where((eb) => eb.and(unpublishedOf)).where("due_time", "<=", now);
   return (await due.execute()).map(toPendingRun);
 }
 
@@ -124,6 +119,22 @@ async function ofTarget(
     runs = runs.where(condition);
   if (location_id !== undefined) runs = runs.where("location_id", "=", location_id);
   return (await runs.orderBy("result_id", order).limit(limit).execute()).map(toPendingRun);
+}
+
+async function overlapped(
+  { kysely }: Database,
+  dueBefore: number,
+  limit: number,
+): Promise<PendingRun[]> {
+  const rows = kysely.selectFrom("pending_runs").selectAll().where("published", "=", 0);
+  const due = rows.where("due_time", "<", dueBefore).where(isOverlapped);
+  return (await due.orderBy("due_time").limit(limit).execute()).map(toPendingRun);
+}
+
+async function unpublishedOf(database: Database, ids: readonly string[]): Promise<string[]> {
+  const rows = database.kysely.selectFrom("pending_runs").select("result_id");
+  const isOne = isAmong(database, "result_id", ids);
+  return idsOf(await rows.where("published", "=", 0).where(isOne).execute());
 }
 
 async function unpublished(
@@ -213,30 +224,6 @@ async function mark(
     .where(isAmong(database, "result_id", resultIds))
     .execute();
 }
-
-/** Locks runs that are about to get an outcome: aggregators and the reconciler take turns. */
-export async function lockPending(
-  database: Database,
-  ids: readonly string[],
-): Promise<LockedRun[]> {
-  const query = database.kysely
-    .selectFrom("pending_runs")
-    .select(["result_id", "owner", "location_id", "target_id", "target_kind", "due_time"])
-    .select("call_ids")
-    .where(isAmong(database, "result_id", ids))
-    .orderBy("result_id");
-  const rows = await (database.rowLocks ? query.forUpdate() : query).execute();
-  return rows.map(({ target_kind, call_ids, ...run }) => ({
-    ...run,
-    target_kind: target_kind as TargetKind,
-    call_ids: call_ids === null ? null : (JSON.parse(call_ids) as string[]),
-  }));
-}
-
-type LockedRun = Pick<
-  PendingRun,
-  "result_id" | "owner" | "location_id" | "target_id" | "target_kind" | "due_time" | "call_ids"
->;
 
 export async function removePending(database: Database, ids: readonly string[]): Promise<void> {
   const pending = database.kysely.deleteFrom("pending_runs");

@@ -282,6 +282,59 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(ticks).toHaveLength(1);
   });
 
+  it("ends a beat in which another scheduler led", async () => {
+    const [one, two] = [newBeat("one"), newBeat("two")];
+    await one.run();
+    let reads = 0;
+    const stale: Store = {
+      ...store,
+      schedules: {
+        ...store.schedules,
+        // The process pauses here, and gets the lease again before it goes on.
+        async listNew() {
+          reads += 1;
+          if (reads === 1) {
+            await at(T0 + 70 * SECOND);
+            expect(await two.run()).toBe(true);
+            await two.resign();
+            await deploy();
+          }
+          if (reads === 10) throw new Error("the beat goes on for ever");
+          return store.schedules.listNew();
+        },
+      },
+    };
+    const paused = newBeat("one", { store: stale });
+    await at(T0 + 50 * SECOND);
+    expect(await paused.run()).toBe(true);
+    await at(T0 + 110 * SECOND);
+    expect(await paused.run()).toBe(true);
+    expect(dueMinutes(await pending())).toEqual([2]);
+  });
+
+  it("accounts for a deployment stored while a late slot is being opened", async () => {
+    await newBeat("one").run();
+    const stored = T0 + 4 * MINUTE_MS - 5 * SECOND;
+    let deployed = false;
+    const slow: Store = {
+      ...store,
+      schedules: {
+        ...store.schedules,
+        async listNew() {
+          if (!deployed) await deploy({ frequency: 2, active_from: stored + 1 });
+          deployed = true;
+          return store.schedules.listNew();
+        },
+      },
+    };
+    await at(T0 + 4 * MINUTE_MS + 35 * SECOND); // after an outage
+    const beat = newBeat("one", { store: slow });
+    await beat.run();
+    await at(T0 + 4 * MINUTE_MS + 36 * SECOND);
+    await beat.run();
+    expect(dueMinutes(await pending())).toEqual([4]);
+  });
+
   it("publishes the runs of a scheduler that stopped between commit and publish", async () => {
     await newBeat("one").run();
     await deploy();
@@ -376,6 +429,36 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(ticks.map(({ calls }) => calls[0]?.call_id)).toEqual([call.id]);
     const unpublished = await store.pendingRuns.listUnpublished(Number.MAX_SAFE_INTEGER, 10);
     expect(unpublished.map(({ target_id }) => target_id)).toEqual([broken.id]);
+  });
+
+  it("publishes the others once when one run's message fails", async () => {
+    const sent: string[] = [];
+    const failing: Bus = {
+      ...bus,
+      async publishTicks(group) {
+        if (group.some(({ location_id }) => location_id === "broken")) throw new Error("no key");
+        sent.push(...group.map(({ result_id }) => result_id));
+      },
+    };
+    const runs = Array.from({ length: 200 }, () => aRun({ target_id: call.id, due_time: T0 }));
+    const broken = aRun({ target_id: call.id, due_time: T0, location_id: "broken" });
+    await store.pendingRuns.insert([broken, ...runs]);
+    await newBeat("one", { bus: failing }).run();
+    expect(sent.toSorted()).toEqual(runs.map(({ result_id }) => result_id).toSorted());
+    const unpublished = await store.pendingRuns.listUnpublished(Number.MAX_SAFE_INTEGER, 10);
+    expect(unpublished.map(({ result_id }) => result_id)).toEqual([broken.result_id]);
+  });
+
+  it("ends a run at a location that was removed", async () => {
+    await store.locations.insert({ id: "tokyo", label: "", region: "", created: clock.now() });
+    await store.locations.remove("tokyo", clock.now());
+    await store.pendingRuns.insert([
+      aRun({ target_id: call.id, due_time: T0, location_id: "tokyo" }),
+    ]);
+    await newBeat("one").run();
+    expect((await missed()).map(({ result, message }) => [result, message])).toEqual([
+      ["UNABLE_TO_RUN", "the location was removed before its run"],
+    ]);
   });
 
   it("publishes a run behind 1,000 that wait for their tokens", async () => {
