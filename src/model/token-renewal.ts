@@ -140,6 +140,7 @@ export function renewalFailureOf({ api_response }: Token): string | null {
 
 /** Whether neither the owner nor another renewal has changed the token. */
 export const isSameToken = (a: Token, b: Token): boolean =>
+  a.meta.auth_id === b.meta.auth_id &&
   (["access_token", "refresh_token", "grant_type", "username", "password", "scope"] as const).every(
     (name) => a.token[name] === b.token[name],
   );

@@ -236,6 +236,24 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(due).toMatchObject([{ id }]);
   });
 
+  it("gives no token to one that moved to another setting meanwhile", async () => {
+    let move = async (): Promise<void> => undefined;
+    await using system = await start((_, response) => {
+      void move().then(() => response.end('{"access_token":"of the first setting"}'));
+    });
+    const id = await insertToken(system.store, system.url, {});
+    move = async () => {
+      const stored = await system.store.documents.get("token", id);
+      if (!stored) throw new Error("the token is gone");
+      const token = stored.document as Token;
+      const document = { ...token, meta: { ...token.meta, auth_id: "another" } };
+      await system.store.documents.replace({ ...stored, document, filters: {} });
+    };
+    await system.run();
+    expect((await system.tokenOf(id)).token.access_token).toBeUndefined();
+    expect(await system.outcomes()).toEqual({ superseded: 1 });
+  });
+
   it("exchanges a signed assertion for a token", async () => {
     await using system = await start(answering({ access_token: "new", expires_in: 600 }));
     const { privateKey, publicKey } = generateKeyPairSync("rsa", {
