@@ -2,7 +2,7 @@
 import { dispatch } from "../dispatch/dispatch.ts";
 import { canRun, ownedBy } from "../model/access.ts";
 import { DelaySeconds } from "../model/deployment.ts";
-import { AppError, invalid } from "../model/errors.ts";
+import { AppError, invalid, isFull, isUnavailable } from "../model/errors.ts";
 import { withDefault } from "../model/fields.ts";
 import { expiryOf, MAX_START_DELAY_MS } from "../model/slots.ts";
 import type { TargetKind } from "../model/tick.ts";
@@ -17,6 +17,7 @@ import { resolveLocation } from "./requested-location.ts";
 const MAX_WAIT_SECONDS = 60;
 const FIRST_POLL_MS = 50;
 const SLOWEST_POLL_MS = 250;
+const NOT_TAKEN = "hub_unreachable: the bus did not confirm that it took the run";
 
 const Context = Type.Record(Type.String(), Type.Unknown(), {
   maxProperties: 100,
@@ -124,8 +125,8 @@ export interface Started<Answer> {
 }
 
 /**
- * Stores, dispatches and awaits the run. If the bus does not take it, it is deleted, and the caller
- * may repeat the request.
+ * Stores, dispatches and awaits the run. If the bus does not confirm that it took the run, that is
+ * MISSED, and the caller may repeat the request.
  */
 export async function runNow<Answer>(
   deps: EndpointDeps,
@@ -146,7 +147,10 @@ export async function runNow<Answer>(
     try {
       await dispatch(dispatcher, [run], run.trigger_time);
     } catch (cause) {
-      await store.pendingRuns.remove(run.result_id);
+      // A bus that did not answer may have the tick: its result then replaces this outcome.
+      if (isUnavailable(cause) && !isFull(cause))
+        await store.results.recordMissed([{ run, result: "MISSED", message: NOT_TAKEN }]);
+      else await store.pendingRuns.remove(run.result_id);
       await request.forget();
       throw cause;
     }

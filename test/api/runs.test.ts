@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Tick } from "../../src/model/tick.ts";
 import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, TestApi } from "../support/api.ts";
-import { aReport } from "../support/runs.ts";
+import { aReport, aRun } from "../support/runs.ts";
 
 const api = sharedApi();
 
@@ -96,7 +96,7 @@ it.each<[string, unknown, string, string]>([
   expect(await api.store.pendingRuns.listOfTarget(id, page)).toEqual([]);
 });
 
-it("answers 503 while the bus is unavailable, and deletes the run", async () => {
+it("answers 503 while the bus is unavailable, and keeps the outcome of a run that it took", async () => {
   await using api = await startApi();
   const { id } = await createCall(api);
   await api.bus.close();
@@ -111,6 +111,18 @@ it("answers 503 while the bus is unavailable, and deletes the run", async () => 
   expect(answer.headers["retry-after"]).toBe("5");
   const page = { after: "", limit: 10 };
   expect(await api.store.pendingRuns.listOfTarget(id, page)).toEqual([]);
+  const metaNow = async () =>
+    (await api.store.results.listOfCall(id, page)).map(({ meta }) => meta);
+  expect(await metaNow()).toMatchObject([
+    {
+      result: "MISSED",
+      message: "hub_unreachable: the bus did not confirm that it took the run",
+    },
+  ]);
+  const [missed] = await api.store.results.listOfCall(id, page);
+  const taken = aReport(aRun({ result_id: missed?.id ?? "", target_id: id }));
+  expect(await api.store.results.record([taken])).toMatchObject({ recorded: 1, unknown: 0 });
+  expect(await metaNow()).toMatchObject([{ result: "COMPLETE" }]);
 });
 
 it("waits for the end of the run on request", async () => {
