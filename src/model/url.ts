@@ -72,6 +72,7 @@ function hostFault(authority: string, host: string): string | undefined {
     return ": it has a user or password before its host; put them into an Authentication Setting";
   if (authority.includes("\\")) return ": it has a backslash in its host";
   if (host.length > MOST_HOST) return `: its host is longer than ${MOST_HOST} characters`;
+  if (/(?:^[^[\]]*|\]):/.test(host.replace(VARIABLE, "v"))) return ": it has more than one port";
   return host === "" ? ": it has no host" : undefined;
 }
 

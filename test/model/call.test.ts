@@ -22,6 +22,7 @@ describe("the host of a URL", () => {
     ["a variable in underscores as host", "http://__HOST__/x", "__HOST__"],
     ["a variable as part of the host", "http://a.{{b}}.test/", "a.{{b}}.test"],
     ["a variable as port", "http://h:{{port}}/x", "h"],
+    ["a variable with a colon", "http://{{a:b}}:80/x", "{{a:b}}"],
     ["encoded braces", "http://%7B%7Bhost%7D%7D/", "%7B%7Bhost%7D%7D"],
     ["a variable before the path", "{{BASE}}/x?a=b", "{{BASE}}"],
     ["a variable and nothing else", "%%URL%%", "%%URL%%"],
@@ -40,6 +41,7 @@ describe("the host of a URL", () => {
     ": it has a user or password before its host; put them into an Authentication Setting";
   const CHARACTER = ": it has a line break or another character that a URL cannot have";
   const SPACE = ": it has a space; write %20";
+  const PORTS = ": it has more than one port";
   const portFault = (port: string) => `: its port '${port}' is not from 1 to 65535`;
 
   it.each([
@@ -62,6 +64,9 @@ describe("the host of a URL", () => {
     ["a port beyond 65535", "http://example.test:65536/", portFault("65536")],
     ["a port beyond 65535 after a variable", "http://{{host}}:65536/", portFault("65536")],
     ["a port of letters", "http://example.test:abc/", portFault("abc")],
+    ["two ports", "http://example.test:80:81/", PORTS],
+    ["two ports of an IPv6 address", "http://[::1]:80:81/", PORTS],
+    ["variables as two ports", "http://{{host}}:{{a}}:{{b}}/", PORTS],
     ["a space in the host", "http://exa mple.test/", SPACE],
     ["a space in the path", "http://example.test/a b", SPACE],
     ["a space around it", " http://example.test/", SPACE],
