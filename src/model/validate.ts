@@ -194,6 +194,7 @@ interface SchemaNode {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
   readonly items?: SchemaNode;
+  readonly additionalProperties?: SchemaNode | boolean;
   readonly anyOf?: readonly SchemaNode[];
   readonly fault?: (shown: string, value: unknown) => string;
 }
@@ -205,6 +206,7 @@ function schemaAt(schema: TSchema, pointer: string): SchemaNode | undefined {
 const childAt = (node: SchemaNode | undefined, step: string): SchemaNode | undefined =>
   node?.properties?.[step] ??
   node?.items ??
+  (typeof node?.additionalProperties === "object" ? node.additionalProperties : undefined) ??
   node?.anyOf?.map((branch) => childAt(branch, step)).find((child) => child !== undefined);
 
 const faultWording = (node: SchemaNode | undefined): SchemaNode["fault"] =>

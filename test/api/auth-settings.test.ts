@@ -136,6 +136,11 @@ it.each<[string, object, string]>([
     "settings.custom_variables.n: 5 is not of type string or null",
   ],
   [
+    "a setting that Sonde does not know and that is too large",
+    { ...least, settings: { auth_type: "NONE", vendor: ["x".repeat(64 * 1024)] } },
+    `settings.vendor: ["${"x".repeat(95)}... is larger than 64 KiB`,
+  ],
+  [
     "a setting of another type",
     { ...least, settings: { auth_type: "NONE", detached: "yes" } },
     "settings.detached: 'yes' is not of type boolean or null",

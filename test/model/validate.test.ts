@@ -18,6 +18,7 @@ const validator = createValidator(
       size: Type.Optional(Type.Union([Type.Literal("small"), Type.Literal("big")])),
       note: Type.Optional(Type.Union([Type.String({ maxLength: 3 }), Type.Null()])),
       code: Type.Optional(Type.String({ pattern: "^[a-z]+$" })),
+      evens: Type.Optional(Type.Object({}, { additionalProperties: Even })),
       list: Type.Optional(
         Type.Array(
           Type.Object(
@@ -133,6 +134,11 @@ describe("a fault is worded", () => {
     ],
     ["against a pattern", { name: "n", code: "A1" }, ["code: 'A1' does not match '^[a-z]+$'"]],
     ["in the schema's own words", { name: "n", even: 3 }, ["even: 3 is not even"]],
+    [
+      "in the schema's own words, of a name that the schema does not list",
+      { name: "n", evens: { a: 2, b: 3 } },
+      ["evens.b: 3 is not even"],
+    ],
     [
       "by its type where the schema's own words do not fit",
       { name: "n", even: "x" },
