@@ -90,6 +90,17 @@ it("pages through the locations", async () => {
   expect(second.body.meta).toEqual({ more: false, next_cursor: "" });
 });
 
+it("goes on after a location that was removed meanwhile", async () => {
+  await using api = await startWithAgent();
+  const added = { id: "paris", label: "Paris", region: "Europe", created: NOON + 2 };
+  await api.store.locations.insert(added);
+  const { body } = await api.send<List>({ path: "/agents/?limit=2" });
+  await api.store.locations.remove("far", NOON);
+  const path = `/agents/?limit=2&cursor=${body.meta.next_cursor}`;
+  const rest = await api.send<List>({ path });
+  expect(rest.body.results.map(({ id }) => id)).toEqual(["paris"]);
+});
+
 it("describes regions, locations and agents as clients of the interface read them", async () => {
   await using api = await startWithAgent();
   await api.store.locations.insert({

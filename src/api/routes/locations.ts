@@ -135,9 +135,11 @@ export async function pageOfLocations(
   const now = await store.now();
   const agents = await store.agents.list();
   return listPage(cursors, request, async ({ after, limit }) => {
-    const all = await store.locations.list();
+    // A removed location keeps its place: a cursor may name it.
+    const all = await store.locations.listAll();
     const start = all.findIndex(({ id }) => id === after) + 1;
-    return all.slice(start, start + limit).map((location) => toLocation(location, agents, now));
+    const open = all.slice(start).filter(({ removed }) => removed === null);
+    return open.slice(0, limit).map((location) => toLocation(location, agents, now));
   });
 }
 
