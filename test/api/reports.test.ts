@@ -199,6 +199,23 @@ it("loses the rows of a call that is deleted", async () => {
   });
 });
 
+it("keeps the rows of a location that is removed, and gets no new ones", async () => {
+  await using api = await startApi();
+  const [one, other] = [await createCall(api), await createCall(api)];
+  const { id } = await createReport(api, { groups: [{ name: "g", rows: [row(one.id, "far")] }] });
+  await api.store.locations.remove("far", Date.now());
+  const change = (body: object) => api.send({ method: "PUT", path: `/reports/${id}/`, body });
+  expect((await change({ meta: { name: "new" } })).status).toBe(200);
+  const groups = [{ name: "h", rows: [row(other.id), row(one.id, "far")] }];
+  const moved = await change({ groups });
+  expect([moved.status, moved.body["groups"]]).toEqual([200, groups]);
+  const refused = await change({ groups: [{ name: "h", rows: [row(other.id, "far")] }] });
+  expect([refused.status, refused.body["error_msg"]]).toEqual([
+    400,
+    "groups[0].rows[0].location_id: 'far' is not one of ['local']",
+  ]);
+});
+
 it("is deleted", async () => {
   const { id } = await createReport(api);
   const path = `/reports/${id}/`;

@@ -1,7 +1,7 @@
 // Reports. Readers see only the rows of calls whose statistics they may see.
 import { invalid } from "../../model/errors.ts";
 import { callIdsOf, reportResource, withRows } from "../../model/report.ts";
-import type { Report } from "../../model/report.ts";
+import type { Report, ReportRow } from "../../model/report.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
 import { getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
@@ -47,6 +47,7 @@ async function withKnownRows(
   const added = callIdsOf(report).filter((id) => !named.has(id));
   const open = await callsSharing("stats", store, principal, added);
   const locations = await knownLocations(store);
+  const rowsBefore = new Set(before?.groups.flatMap(({ rows }) => rows.map(keyOf)));
   const faults: string[] = [];
   const groups = report.groups.map((group, g) => ({
     ...group,
@@ -57,6 +58,8 @@ async function withKnownRows(
         faults.push(
           `${place}.call_id: ${show(call_id)} is not an API Call whose statistics you may see`,
         );
+      // A row stays when its location is removed, like its results.
+      if (rowsBefore.has(keyOf(row))) return row;
       const location = chooseLocation(locations, `${place}.location_id`, row.location_id);
       if ("id" in location) return { ...row, location_id: location.id };
       faults.push(location.fault);
@@ -66,3 +69,5 @@ async function withKnownRows(
   if (faults.length > 0) throw invalid(summarizeFaults(faults));
   return { ...report, groups };
 }
+
+const keyOf = ({ call_id, location_id }: ReportRow): string => `${call_id}/${location_id}`;
