@@ -3,6 +3,9 @@
 /** The last instant that can be written: years have four digits. */
 export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
+/** The first: many clients cannot read earlier years. It is a Monday, so its week is its own. */
+export const FIRST_INSTANT = Date.parse("0001-01-01T00:00:00Z");
+
 /** With microseconds: `created`, `last_update`, times of results. */
 export function formatInstant(ms: number): string {
   const whole = Math.trunc(ms);

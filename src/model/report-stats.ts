@@ -1,13 +1,17 @@
 // The statistics of a report: the periods that its rows have in common, and the totals of rows.
+import { FIRST_INSTANT } from "./instant.ts";
 import { periodEnd, periodStart } from "./periods.ts";
 import type { PeriodKind } from "./periods.ts";
 import type { PeriodSummaries } from "./stat.ts";
 import { EMPTY_SUMMARY, mergeSummaries } from "./summary.ts";
 
-/** Returns the starts of `limit` periods, newest first, from the one that contains `ms`. */
+/** Returns the starts of at most `limit` periods, newest first, from the one that contains `ms`. */
 export function periodsBefore(kind: PeriodKind, ms: number, limit: number): number[] {
-  const times = [periodStart(kind, ms)];
-  while (times.length < limit) times.push(periodStart(kind, (times.at(-1) ?? 0) - 1));
+  const times: number[] = [];
+  for (let time = ms; time >= FIRST_INSTANT && times.length < limit; time -= 1) {
+    time = periodStart(kind, time);
+    times.push(time);
+  }
   return times;
 }
 

@@ -3,7 +3,7 @@
 import type { Static } from "typebox";
 import { AUTH_TYPES } from "./auth-setting.ts";
 import type { AuthSetting } from "./auth-setting.ts";
-import { formatInstant, LAST_INSTANT, parseInstant } from "./instant.ts";
+import { FIRST_INSTANT, formatInstant, LAST_INSTANT, parseInstant } from "./instant.ts";
 import { defineResource } from "./resource.ts";
 import {
   EXAMPLE,
@@ -100,7 +100,9 @@ export const tokenResource = defineResource({
 
 const inUtc = (time: string | null): string | null => {
   const ms = time === null ? undefined : parseInstant(time);
-  return ms === undefined ? null : formatInstant(Math.min(ms, LAST_INSTANT));
+  return ms === undefined
+    ? null
+    : formatInstant(Math.max(FIRST_INSTANT, Math.min(ms, LAST_INSTANT)));
 };
 
 /** Returns the token with what it copies from its setting, which ties it to that destination. */

@@ -267,6 +267,14 @@ it.each([
   ["stats/since?kind=x", "kind: 'x' is not one of ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR', 'RAW']"],
   ["stats/?time=yesterday", "time: 'yesterday' is not an ISO 8601 date or date-time"],
   ["stats/since?time=2026-02-30", "time: '2026-02-30' is not an ISO 8601 date or date-time"],
+  [
+    "stats/since?time=0001-01-01T00:00:00%2B00:01",
+    "time: '0001-01-01T00:00:00+00:01' is not within the years 1 to 9999 in UTC",
+  ],
+  [
+    "?kind=DAY&time=9999-12-31T23:59:59-00:01",
+    "time: '9999-12-31T23:59:59-00:01' is not within the years 1 to 9999 in UTC",
+  ],
   ["stats/since?limit=0", "limit: '0' is not an integer from 1 to 1000"],
   ["stats/since?limit=1001", "limit: '1001' is not an integer from 1 to 1000"],
   ["stats/since?limit=5001", "limit: '5001' is not an integer from 1 to 1000"],
@@ -290,7 +298,7 @@ it("lists every type when refusing an unknown one", async () => {
   );
 });
 
-it.each(["0001-01-01", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59"])(
+it.each(["0001-01-01", "9999-12-31T23:59:59Z"])(
   "answers at the ends of the calendar: %s",
   async (time) => {
     const { id } = await createCall(api);

@@ -75,17 +75,24 @@ it("stores and returns every field, and merges changes", async () => {
   expect(list.body.results).toEqual([body]);
 });
 
-it("keeps an expiry that is in the year 10000 in UTC so that it can be sent back", async () => {
-  const { id: auth_id } = await createAuthSetting(api);
-  const token = { access_token: "a", expire_time: "9999-12-31T23:59:59-12:00" };
-  const first = { meta: { name: "t", auth_id }, token };
-  const made = await api.send<Created>({ method: "POST", path: "/tokens/", body: first });
-  const { id, meta, token: kept } = made.body;
-  expect(kept).toMatchObject({ expire_time: "9999-12-31T23:59:59.999000Z" });
-  const body = { meta, token: kept };
-  const again = await api.send<Created>({ method: "PUT", path: `/tokens/${id}/`, body });
-  expect([again.status, again.body["token"]]).toEqual([200, kept]);
-});
+it.each([
+  ["10000", "9999-12-31T23:59:59-12:00", "9999-12-31T23:59:59.999000Z"],
+  ["0", "0001-01-01T00:00:00+12:00", "0001-01-01T00:00:00.000000Z"],
+  ["-1", "0000-01-01T00:00:00+12:00", "0001-01-01T00:00:00.000000Z"],
+])(
+  "keeps an expiry that is in the year %s in UTC so that it can be sent back",
+  async (_, time, expire_time) => {
+    const { id: auth_id } = await createAuthSetting(api);
+    const token = { access_token: "a", expire_time: time };
+    const first = { meta: { name: "t", auth_id }, token };
+    const made = await api.send<Created>({ method: "POST", path: "/tokens/", body: first });
+    const { id, meta, token: kept } = made.body;
+    expect(kept).toMatchObject({ expire_time });
+    const body = { meta, token: kept };
+    const again = await api.send<Created>({ method: "PUT", path: `/tokens/${id}/`, body });
+    expect([again.status, again.body["token"]]).toEqual([200, kept]);
+  },
+);
 
 it.each<[string, (meta: object) => object, string]>([
   [

@@ -2,7 +2,7 @@
 import type { TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";
 import { dateTime, EXAMPLE } from "../../model/fields.ts";
-import { formatInstant, parseInstant } from "../../model/instant.ts";
+import { FIRST_INSTANT, formatInstant, LAST_INSTANT, parseInstant } from "../../model/instant.ts";
 import { Type } from "../../model/type.ts";
 import { show } from "../../model/validate.ts";
 
@@ -90,8 +90,10 @@ export const instant = (description: string): Parameter<number | undefined> => (
   read(given, name) {
     if (given === undefined) return undefined;
     const value = parseInstant(given);
-    if (value !== undefined) return value;
-    throw invalid(`${name}: ${show(given)} is not an ISO 8601 date or date-time`);
+    if (value === undefined)
+      throw invalid(`${name}: ${show(given)} is not an ISO 8601 date or date-time`);
+    if (value >= FIRST_INSTANT && value <= LAST_INSTANT) return value;
+    throw invalid(`${name}: ${show(given)} is not within the years 1 to 9999 in UTC`);
   },
 });
 
