@@ -275,6 +275,10 @@ it.each([
     "?kind=DAY&time=9999-12-31T23:59:59-00:01",
     "time: '9999-12-31T23:59:59-00:01' is not within the years 1 to 9999 in UTC",
   ],
+  [
+    "stats/?time=2026-10-01+00:30+",
+    "time: '2026-10-01 00:30 ' is not an ISO 8601 date or date-time",
+  ],
   ["stats/since?limit=0", "limit: '0' is not an integer from 1 to 1000"],
   ["stats/since?limit=1001", "limit: '1001' is not an integer from 1 to 1000"],
   ["stats/since?limit=5001", "limit: '5001' is not an integer from 1 to 1000"],
@@ -297,6 +301,15 @@ it("lists every type when refusing an unknown one", async () => {
     /^type: 'GOOD' is not one of \['ALL', 'COMPLETE', .*'SLA_ERROR'\]$/,
   );
 });
+
+it.each(["2026-10-01T00:30:00+01:00", "2026-10-01%2000:30+0100"])(
+  "reads the + in a time that is not escaped: %s",
+  async (time) => {
+    const { id } = await createCall(api);
+    const { body } = await get(api, `/calls/${id}/stats/?time=${time}`);
+    expect(body["meta"]?.["time"]).toBe("2026-09-30T00:00:00Z");
+  },
+);
 
 it.each(["0001-01-01", "9999-12-31T23:59:59Z"])(
   "answers at the ends of the calendar: %s",

@@ -89,7 +89,8 @@ export const instant = (description: string): Parameter<number | undefined> => (
   schema: dateTime(Type.String({ description, examples: [EXAMPLE.time] })),
   read(given, name) {
     if (given === undefined) return undefined;
-    const value = parseInstant(given);
+    // An unescaped + arrives as a space; between a time and its offset it can be nothing else.
+    const value = parseInstant(given.replace(/([T ][\d:.]+) (?=\d\d:?\d\d$)/i, "$1+"));
     if (value === undefined)
       throw invalid(`${name}: ${show(given)} is not an ISO 8601 date or date-time`);
     if (value >= FIRST_INSTANT && value <= LAST_INSTANT) return value;
