@@ -407,9 +407,10 @@ it.each(operations)(
         const answer = await api.send({ ...request, as });
         const { responses = {} } = paths[request.documented]?.[request.method.toLowerCase()] ?? {};
         const label = `${request.method} ${request.path} ${answer.status}`;
+        const documented = documentedHeaders(responses, answer.status);
         expect([label, ownHeaders(answer)]).toEqual([
           label,
-          documentedHeaders(responses, answer.status),
+          documented.filter((name) => name !== "etag" || answer.body["id"] !== undefined),
         ]);
       }
     }

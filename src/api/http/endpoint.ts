@@ -103,7 +103,7 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly media?: Readonly<Record<string, Media>>;
   /** The headers that the answer carries for its own sake, apart from an ETag. */
   readonly headers?: Readonly<Record<string, DescribedHeader>>;
-  /** The answer carries an ETag. */
+  /** An answer that is an object with an id carries an ETag. */
   readonly versioned?: boolean;
   /** Honours `If-Match`. */
   readonly conditional?: boolean;

@@ -65,7 +65,9 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
           if (session !== undefined)
             reply.header("set-cookie", sessionCookie(request, session, LONGEST_SESSION_MS));
           const json = JSON.stringify(answer);
-          if (endpoint.versioned) reply.header("etag", entityTag(json));
+          // Runs and statistics, with which some endpoints also answer, have no version.
+          if (endpoint.versioned && Object.hasOwn(answer as object, "id"))
+            reply.header("etag", entityTag(json));
           return reply.code(status).type("application/json; charset=utf-8").send(json);
         },
       });

@@ -76,9 +76,10 @@ function finish(operation: Operation, endpoint: Endpoint): void {
   }
 }
 
-function headersOf({ versioned, headers }: Endpoint): object | undefined {
+function headersOf({ answer, versioned, headers }: Endpoint): object | undefined {
+  const otherwise = "anyOf" in answer ? "; absent from an answer without an id" : "";
   const etag = {
-    description: "version of the object in the answer; for If-Match",
+    description: `version of the object in the answer; for If-Match${otherwise}`,
     example: EXAMPLE_ETAG,
   };
   const described = Object.entries({ ...(versioned && { ETag: etag }), ...headers });
