@@ -7,6 +7,7 @@ import { withDefault } from "../model/fields.ts";
 import { expiryOf, MAX_START_DELAY_MS } from "../model/slots.ts";
 import type { TargetKind } from "../model/tick.ts";
 import { Type } from "../model/type.ts";
+import { show } from "../model/validate.ts";
 import { newId } from "../runtime/ids.ts";
 import type { PendingRun } from "../store/records.ts";
 import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
@@ -19,11 +20,24 @@ const FIRST_POLL_MS = 50;
 const SLOWEST_POLL_MS = 250;
 const NOT_TAKEN = "hub_unreachable: the bus did not confirm that it took the run";
 
-const Context = Type.Record(Type.String(), Type.Unknown(), {
-  maxProperties: 100,
-  description: "variables of this run; names are read in upper case",
-  examples: [{ WORKSPACE: "staging" }],
-});
+/** False for numbers that JSON.parse may have rounded to an integer, or made infinite. */
+const isExact = (value: unknown): boolean =>
+  typeof value === "number"
+    ? Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+    : typeof value !== "object" || value === null || Object.values(value).every(isExact);
+
+const Context = Type.Refine(
+  Type.Record(Type.String(), Type.Unknown(), {
+    maxProperties: 100,
+    description: "variables of this run; names are read in upper case",
+    examples: [{ WORKSPACE: "staging" }],
+    fault: (_shown: string, context: object) => {
+      const [name] = Object.entries(context).find(([, value]) => !isExact(value)) ?? [];
+      return `${show(name)} has a number that cannot be kept exactly; send it as a string`;
+    },
+  }),
+  (context) => typeof context !== "object" || isExact(context),
+);
 
 /** What the body of every order of a run may hold. */
 export const RUN_FIELDS = {

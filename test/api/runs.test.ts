@@ -50,6 +50,13 @@ it("orders a run and hands it to the agents of its location", async () => {
   });
 });
 
+it("keeps numbers that are exact", async () => {
+  const { id } = await createCall(api);
+  const context = { A: Number.MAX_SAFE_INTEGER, B: [-0.5, { c: 1e-7 }], D: null };
+  const answer = await run(api, id, { context });
+  expect([answer.status, answer.body.context]).toEqual([200, context]);
+});
+
 it.each([undefined, {}, { location_id: "" }])(
   "runs at the default location with a body of %o",
   async (body) => {
@@ -79,6 +86,24 @@ it.each<[string, unknown, string, string]>([
     { id: "x" },
     "",
     "Additional properties are not allowed ('id' was unexpected)",
+  ],
+  [
+    "an integer that would be rounded",
+    '{"context": {"user": "ann", "id": 12345678901234567890}}',
+    "",
+    "context: 'id' has a number that cannot be kept exactly; send it as a string",
+  ],
+  [
+    "a nested number that would be infinite",
+    '{"context": {"order": {"items": [1, {"n": -1e400}]}}}',
+    "",
+    "context: 'order' has a number that cannot be kept exactly; send it as a string",
+  ],
+  [
+    "a context that is such a number",
+    '{"context": 12345678901234567890}',
+    "",
+    "context: 12345678901234567000 is not of type object",
   ],
   ["a context that is a list", { context: [] }, "", "context: [] is not of type object"],
   [
