@@ -291,7 +291,8 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     alter(
       older,
       `delete from kysely_migration where name = '${NEWEST}';
-       alter table api_keys drop column name;`,
+       drop index workflow_results_time;
+       drop index workflow_results_list;`,
     );
     const { code, stdout } = await run(folder, "restore", older);
     expect([code, stdout]).toEqual([
