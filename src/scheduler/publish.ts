@@ -81,10 +81,9 @@ async function publishAll(
       return;
     }
     // Halving isolates the run. Runs that the bus has taken must not go out in other messages.
-    const unpublished = await options.store.pendingRuns.unpublishedAmong(
-      runs.map(({ result_id }) => result_id),
-    );
-    const left = runs.filter(({ result_id }) => unpublished.includes(result_id));
+    const ids = runs.map(({ result_id }) => result_id);
+    const unpublished = new Set(await options.store.pendingRuns.unpublishedAmong(ids));
+    const left = runs.filter(({ result_id }) => unpublished.has(result_id));
     const half = Math.ceil(left.length / 2);
     await publishAll(options, left.slice(0, half), now);
     await publishAll(options, left.slice(half), now);
