@@ -241,6 +241,34 @@ describe("a name", () => {
       expect(await slow).toBe("dns_not_found: slow has no address");
     });
 
+    it("waits for other lookups at the cost of certainty, also after a redirect", async () => {
+      await using server = await startNameServer(() => "NXDOMAIN");
+      await using target = await startTarget(({ url }, response) => {
+        response.writeHead(url === "/" ? 302 : 200, { location: "/next" }).end();
+      });
+      const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const resolver = resolverOf(server, {
+        system: async (name) => {
+          asked.resolve();
+          await (name === "other" ? free.promise : delay(50));
+          return [{ address: "127.0.0.1", family: 4 }];
+        },
+      });
+      const other = resolver.resolve("other");
+      await asked.promise;
+      const calling = call(`http://web:${target.port}/`, { resolver });
+      await expect.poll(() => server.questions.length).toBe(4);
+      await delay(200);
+      free.resolve();
+      const outcome = await calling;
+      await other;
+      expect(outcome.hops).toHaveLength(1);
+      const { total, uncertainty } = timingOfCall(outcome);
+      expect(uncertainty).toBeGreaterThan(150);
+      // Its own two lookups are the target's.
+      expect((total ?? 0) - (uncertainty ?? 0)).toBeGreaterThan(50);
+    });
+
     it.each(["SERVFAIL", "silence"] as const)(
       "because of %s is not looked up by the system",
       async (answer) => {
