@@ -111,8 +111,8 @@ export function rawQuery(
 }
 
 /**
- * Yields where to look for `limit` results: the hours whose statistics count any, or removed ones.
- * A rare code or location thus needs no index of its own, which would slow every insert.
+ * Yields where to look for `limit` results: the hours whose statistics count any. Those of an hour
+ * may have been removed. A rare code or location thus needs no index, which would slow inserts.
  */
 async function* rangesWith(
   database: Database,
