@@ -2,13 +2,13 @@
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
-import { connect } from "@nats-io/transport-node";
+import { connect, errors } from "@nats-io/transport-node";
 import { describe, expect, it, vi } from "vitest";
 import { openNatsLink } from "../../src/bus/nats/connection.ts";
 import { storeMessage } from "../../src/bus/nats/publisher.ts";
 import { watchRoom } from "../../src/bus/nats/room.ts";
 import { createStreams, prepareStreams } from "../../src/bus/nats/streams.ts";
-import { tickSubject } from "../../src/bus/nats/topology.ts";
+import { ensureConsumer, REPORT_CONSUMER, tickSubject } from "../../src/bus/nats/topology.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -238,6 +238,25 @@ describe("while nats-server runs", () => {
     const tick = aTick({ location_id });
     await bus.publishTicks([tick]);
     await until(() => expect(seen).toEqual([tick.result_id]));
+  });
+
+  it("a consumer is created once its stream takes messages", async () => {
+    await using server = await startNatsServer();
+    await using parts = await openParts(server.url);
+    const { manager, client, streams } = parts;
+    await streams.ensure();
+    vi.spyOn(manager, "jetstream").mockReturnValue(client);
+    const publish = vi.spyOn(client, "publish");
+    // What a stream does that another process is just creating.
+    publish.mockRejectedValueOnce(new errors.NoRespondersError("sonde.results.probe"));
+    const created = vi.spyOn(manager.consumers, "add");
+    created.mockImplementationOnce((...consumer) => {
+      expect(publish).toHaveBeenCalledTimes(2);
+      return manager.consumers.add(...consumer);
+    });
+    await ensureConsumer({ manager, streams, ackWaitMs: ACK_WAIT_MS }, REPORT_CONSUMER);
+    expect(await manager.consumers.info("SONDE_RESULTS", "aggregator")).toBeDefined();
+    expect((await manager.streams.info("SONDE_RESULTS")).state.last_seq).toBe(0);
   });
 
   it("a message redelivered while its handler works is handled once", async () => {

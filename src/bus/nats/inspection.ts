@@ -1,6 +1,6 @@
 // Inspects NATS as a process with these settings would use it, and changes nothing: it creates no
 // stream and no consumer, and nothing that it publishes is stored.
-import { jetstream, JetStreamApiError } from "@nats-io/jetstream";
+import { jetstream } from "@nats-io/jetstream";
 import type { JetStreamManager, StreamInfo } from "@nats-io/jetstream";
 import { checkLocationId } from "../../model/location.ts";
 import type { BusFacts, ConsumerFacts, StreamFacts, SubjectFacts } from "../bus-facts.ts";
@@ -8,6 +8,7 @@ import { openNatsLink } from "./connection.ts";
 import type { NatsLink } from "./connection.ts";
 import { isForbidden, isNoResponders, isStreamMissing, textOf } from "./errors.ts";
 import type { NatsBusOptions } from "./nats-bus.ts";
+import { probeStream } from "./probe.ts";
 import { createAgentAccess, NotMadeError } from "./stream-access.ts";
 import { plansOf, REPLICAS_IN_CLUSTER } from "./streams.ts";
 import type { StreamSettings } from "./streams.ts";
@@ -155,22 +156,13 @@ async function maySubscribe({ connection }: NatsLink, subject: string): Promise<
   return !refused;
 }
 
-const NO_SUCH_STREAM = "SONDE_DOCTOR";
 const PUBLISH_TIMEOUT_MS = 2000;
 
-/**
- * Publishes a message that expects another stream. The stream that takes the subject refuses it,
- * which shows that the way there is open: https://docs.nats.io/nats-concepts/jetstream/headers
- */
 async function mayPublishTo({ connection }: NatsLink, subject: string): Promise<boolean> {
   try {
-    await jetstream(connection, { timeout: PUBLISH_TIMEOUT_MS }).publish(subject, "", {
-      expect: { streamName: NO_SUCH_STREAM },
-      retries: 1,
-    });
+    await probeStream(jetstream(connection, { timeout: PUBLISH_TIMEOUT_MS }), subject);
     return true;
   } catch (cause) {
-    if (cause instanceof JetStreamApiError) return true;
     // The stream is missing, which another check reports.
     return isNoResponders(cause) && !isForbidden(cause);
   }

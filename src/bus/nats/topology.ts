@@ -3,9 +3,10 @@ import { AckPolicy, DeliverPolicy, jetstreamManager } from "@nats-io/jetstream";
 import type { ConsumerInfo, JetStreamManager } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
 import { unavailable } from "../../model/errors.ts";
-import { retryDelayMs } from "../../runtime/retry.ts";
+import { retry, retryDelayMs } from "../../runtime/retry.ts";
 import type { NatsLink } from "./connection.ts";
-import { isConsumerDifferent, isForbidden, isStreamMissing, textOf } from "./errors.ts";
+import { isConsumerDifferent, isForbidden, isNoResponders, textOf } from "./errors.ts";
+import { probeStream } from "./probe.ts";
 
 export const TICK_STREAM = "SONDE_TICKS";
 export const REPORT_STREAM = "SONDE_RESULTS";
@@ -16,6 +17,12 @@ export const heartbeatSubject = (locationId: string): string => `sonde.heartbeat
 
 export const credentialsSubject = (locationId: string): string => `sonde.credentials.${locationId}`;
 
+// No location can have this id.
+const PROBE_SUBJECTS = {
+  [TICK_STREAM]: tickSubject("~"),
+  [REPORT_STREAM]: reportSubject("~"),
+} as const;
+
 /** Every subject of Sonde ends in the location. */
 export const locationOfSubject = (subject: string): string =>
   subject.slice(subject.lastIndexOf(".") + 1);
@@ -24,7 +31,7 @@ export const locationOfSubject = (subject: string): string =>
 export const inboxPrefix = (locationId: string): string => `sonde.inbox.${locationId}`;
 
 export interface ConsumerSpec {
-  readonly stream: string;
+  readonly stream: keyof typeof PROBE_SUBJECTS;
   readonly durable: string;
   readonly filter: string;
 }
@@ -55,18 +62,29 @@ export interface JetStream {
 // Shared by all agents of a location, or by all aggregators.
 const MAX_UNACKNOWLEDGED = 20_000;
 
-/** Creates the consumer if it is missing, and so the streams. */
+const CREATE_WITHIN_MS = 2000;
+
+/**
+ * Creates the consumer if it is missing, and so the streams. Waits until its stream takes messages:
+ * nats-server 2.9 shows a stream that another process is just creating, and what a consumer created
+ * at that moment delivers is never sent.
+ */
 export async function ensureConsumer(
   { manager, streams, ackWaitMs }: JetStream,
   spec: ConsumerSpec,
 ): Promise<ConsumerInfo> {
-  try {
-    return await addConsumer(manager, spec, ackWaitMs);
-  } catch (cause) {
-    if (!isStreamMissing(cause)) throw cause;
-    await streams.ensure();
+  const client = manager.jetstream();
+  const attempt = async (): Promise<ConsumerInfo> => {
+    try {
+      await probeStream(client, PROBE_SUBJECTS[spec.stream]);
+    } catch (cause) {
+      if (isNoResponders(cause)) await streams.ensure();
+      // A user that may not publish here cannot tell.
+      if (!isForbidden(cause)) throw cause;
+    }
     return addConsumer(manager, spec, ackWaitMs);
-  }
+  };
+  return retry(attempt, { withinMs: CREATE_WITHIN_MS, isRetryable: isNoResponders });
 }
 
 async function addConsumer(
