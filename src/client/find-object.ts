@@ -55,7 +55,8 @@ async function getOrNothing(api: Api, kind: KindName, id: string): Promise<Json 
   // Anything else is not an id, and could form another path.
   if (!/^[\w-]+$/.test(id)) return undefined;
   try {
-    return await api.get(`${KINDS[kind].path}${encodeURIComponent(id)}/`);
+    const object = await api.get(`${KINDS[kind].path}${encodeURIComponent(id)}/`);
+    return object["id"] === id ? object : undefined; // `/calls/overview/` is no call
   } catch (cause) {
     const isMissing = cause instanceof ApiError && [NOT_FOUND, BAD_REQUEST].includes(cause.status);
     if (isMissing) return undefined;

@@ -134,6 +134,13 @@ describe("a call", () => {
     const ids = twins.filter(({ meta }) => meta.name === "Twin").map(({ id }) => id as string);
     await sonde("calls", "delete", ...ids);
   });
+
+  it("is found by a name that is also a path of the interface", async () => {
+    await sonde("calls", "create", "--name", "overview", "--url", `${target.url}/200`);
+    expect((await sonde("calls", "get", "overview")).stdout).toMatch(/^meta\.name +overview$/m);
+    expect((await sonde("run", "overview", "--wait")).code).toBe(0);
+    expect((await sonde("calls", "delete", "overview")).stdout).toContain("(overview)");
+  });
 });
 
 describe("a list", () => {
