@@ -107,10 +107,13 @@ async function addLocation(
 ): Promise<void> {
   checkLocationId(id);
   const settings = config();
-  await withStore(settings, async (store) => {
-    const location = await insertLocation(store, { id, label, region });
-    await handOver(store, { config: settings, location, options: { bundle }, print });
-  });
+  // A hand-over that fails, such as into a file that exists, adds no location.
+  await withStore(settings, (store) =>
+    store.transaction(async (within) => {
+      const location = await insertLocation(within, { id, label, region });
+      await handOver(within, { config: settings, location, options: { bundle }, print });
+    }),
+  );
 }
 
 const listLocations = ({ config, print }: Context) =>
@@ -163,22 +166,19 @@ const removeLocation = ({ config, print }: Context, id: string) =>
     print(`location ${id} was removed; its results stay. ${RELOAD} cuts off its agents.\n`);
   });
 
-/** Throws when the location exists, or existed. */
-async function insertLocation(store: Store, location: Location): Promise<StoredLocation> {
+/** Throws when the location exists, or existed. Call it in a transaction. */
+async function insertLocation(within: Store, location: Location): Promise<StoredLocation> {
   const { id } = location;
-  const created = await store.now();
-  return store.transaction(async (within) => {
-    if (!(await within.locations.insert({ ...location, created }))) {
-      const known = (await within.locations.list()).some((one) => one.id === id);
-      throw invalid(
-        known
-          ? `location ${show(id)} already exists; \`sonde locations list\` shows it`
-          : `location ${show(id)} was removed, and its results still name it: choose another id`,
-      );
-    }
-    await audit(within, { action: "create", kind: "location", object_id: id });
-    return findLocation(within, id);
-  });
+  if (!(await within.locations.insert({ ...location, created: await within.now() }))) {
+    const known = (await within.locations.list()).some((one) => one.id === id);
+    throw invalid(
+      known
+        ? `location ${show(id)} already exists; \`sonde locations list\` shows it`
+        : `location ${show(id)} was removed, and its results still name it: choose another id`,
+    );
+  }
+  await audit(within, { action: "create", kind: "location", object_id: id });
+  return findLocation(within, id);
 }
 
 const RELOAD = "`sonde locations nats-config --out …` and a reload of NATS";

@@ -112,6 +112,22 @@ SONDE_NATS_URL='tls://nats.test:4222,nats://[::1]'
   });
 });
 
+describe("adding a location", () => {
+  it("is undone when its bundle cannot be written", async () => {
+    using hub = operator();
+    const taken = join(hub.path, "taken.tar");
+    writeFileSync(taken, "");
+    await expect(hub.sonde("locations", "add", "tokyo", "--bundle", taken)).rejects.toThrow(
+      /^--bundle: cannot write '.*taken\.tar' \(EEXIST\)/,
+    );
+    expect(await hub.sonde("locations", "list")).toBe("");
+    expect(await hub.sonde("audit", "list")).toBe("");
+    expect(await hub.sonde("locations", "add", "tokyo", "--bundle", `${taken}.2`)).toContain(
+      "wrote ",
+    );
+  });
+});
+
 describe("removing a location", () => {
   it("is refused while deployments run there, and then final", async () => {
     using hub = operator();
