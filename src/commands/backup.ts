@@ -64,15 +64,19 @@ async function aboutKeys(
   const sealer = existingSealerOf(config, dataDir);
   if (!ids.every((key) => sealer?.keyIds.includes(key)))
     return `${needed}, which these settings do not have: keep that key, or the backup cannot be restored.\n`;
+  const old = ids.filter((key) => key !== sealer?.keyId); // while the master key is rotated
   if (withKey) {
     const path = replaceFile(dirname(to), {
       name: `${basename(to)}${KEY_SUFFIX}`,
       content: Buffer.from(masterKeyOf(config, dataDir)).toString("base64"),
       isSecret: true,
     });
-    return `${needed}, which is beside it, ${path}: whoever has both files can read every secret.\n`;
+    return old.length === 0
+      ? `${needed}, which is beside it, ${path}: whoever has both files can read every secret.\n`
+      : `${needed}. Beside it, ${path} has only ${sealer?.keyId}: keep SONDE_MASTER_KEYS_OLD too. Without it, the backup cannot be restored.\n`;
   }
-  const where = config.masterKey ? "SONDE_MASTER_KEY" : dataDir.path(MASTER_KEY_FILE);
+  const current = config.masterKey ? "SONDE_MASTER_KEY" : dataDir.path(MASTER_KEY_FILE);
+  const where = old.length === 0 ? current : `${current} and SONDE_MASTER_KEYS_OLD`;
   return `${needed}: keep ${where} too, in another place. Without it, the backup cannot be restored.\n`;
 }
 

@@ -83,7 +83,9 @@ function masterKeyFor(
   const beside = `${from}${KEY_SUFFIX}`;
   if (existsSync(beside)) {
     const text = readFileSync(beside, "utf8");
-    return { sealer: createSealer({ current: Buffer.from(text, "base64") }), text };
+    const current = Buffer.from(text, "base64");
+    const old = config.masterKeysOld;
+    return { sealer: createSealer({ current, ...(old && { old }) }), text };
   }
   const ids = snapshot.masterKeys().map(({ key_id }) => key_id);
   if (ids.length === 0) return undefined;

@@ -1,5 +1,6 @@
 // `sonde backup` and `sonde restore` as an operator uses them, beside a running service and after
 // one.
+import { randomBytes } from "node:crypto";
 import {
   copyFileSync,
   existsSync,
@@ -51,6 +52,19 @@ afterAll(async () => {
 
 const run = ({ path }: { readonly path: string }, ...args: readonly string[]) =>
   runSonde(args, { folder: path });
+
+const newKey = (): string => randomBytes(32).toString("base64");
+
+/** Runs the command in this process, and returns what it prints. */
+async function printed(
+  { dataDir }: { readonly dataDir: string },
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<string> {
+  let text = "";
+  await runCommand([...args], { SONDE_DATA_DIR: dataDir, ...settings }, (more) => (text += more));
+  return text;
+}
 
 /**
  * Returns the command's last line. It runs in this process, since starting one takes longer than
@@ -146,6 +160,25 @@ describe("sonde backup", { timeout: 120_000 }, () => {
     expect(partialsIn(folder.path)).toEqual([]);
     await writing.kill9();
     expect(sonde.log().filter(({ level }) => level === "error")).toEqual([]);
+  });
+
+  it("says that it needs the previous master key too while that is rotated", async () => {
+    using folder = newFolder();
+    using fresh = newFolder();
+    const [old, current] = [newKey(), newKey()];
+    const rotating = { SONDE_MASTER_KEY: current, SONDE_MASTER_KEYS_OLD: old };
+    await printed(folder, ["locations", "add", "paris"], { SONDE_MASTER_KEY: old });
+    await printed(folder, ["locations", "nats-config"], rotating); // registers the new key
+    const file = join(folder.path, "backup.db");
+    const needs = "keep SONDE_MASTER_KEY and SONDE_MASTER_KEYS_OLD too, in another place.";
+    expect(await printed(folder, ["backup", file], rotating)).toContain(needs);
+    const args = ["backup", file, "--force", "--with-key"];
+    expect(await printed(folder, args, rotating)).toMatch(
+      /with the master key \w+ and \w+\. Beside it, .*\.master-key has only \w+: keep SONDE_MASTER_KEYS_OLD too\./,
+    );
+    expect(await refusal(fresh, ["restore", file])).toContain("encrypted with the master key");
+    const restored = await printed(fresh, ["restore", file], { SONDE_MASTER_KEYS_OLD: old });
+    expect(restored).toContain(`${fresh.dataDir}/sonde.db: 0 results\n`);
   });
 
   it("names what is wrong, and writes nothing", async () => {
