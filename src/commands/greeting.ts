@@ -7,6 +7,7 @@ import type { Demo } from "../compose/demo.ts";
 import { KEY_FILE } from "../compose/first-start.ts";
 import type { System } from "../compose/process.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
+import { reachable } from "../runtime/ops-client.ts";
 
 export interface Greeted {
   readonly dataDir: DataDir;
@@ -38,7 +39,7 @@ export function greeting(
     ...(link === undefined ? [] : [`  ${bold("sign in, once")}      ${link}`]),
     `  interface          ${apiUrl}/api/2/`,
     `  documentation      ${apiUrl}/docs`,
-    `  health, metrics    http://${opsAddress?.host}:${opsAddress?.port}/readyz, /metrics`,
+    `  health, metrics    http://${reachable(opsAddress?.host ?? "")}:${opsAddress?.port}/readyz, /metrics`,
     ...(demo
       ? [
           `  demo target        http://${demo.address()}/`,

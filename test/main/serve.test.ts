@@ -277,6 +277,13 @@ async function callsOf(client: Client, tag = "sonde-demo"): Promise<readonly Lis
   return results.filter(({ meta }) => meta.tags.includes(tag));
 }
 
+it("prints an address of the ops server that opens, over IPv6 too", async () => {
+  await using sonde = startSonde(["serve"], { env: { SONDE_OPS_HOST: "::1" } });
+  await greeting(sonde);
+  const [, url = ""] = /health, metrics +(\S+)\/readyz, \/metrics$/m.exec(sonde.stdout()) ?? [];
+  expect((await fetch(`${url}/livez`)).status).toBe(200);
+});
+
 describe("beside a serving process", { timeout: 120_000 }, () => {
   it("keys are issued and revoked with immediate effect, and locations are added", async () => {
     using folder = makeFolder();
