@@ -71,12 +71,14 @@ export const MORE_META: readonly BodyField[] = [
   { flags: "--tag <tag>", description: "a tag; may be repeated", path: "meta.tags", repeats: true },
 ];
 
-/** Parses `NAME: VALUE` or `NAME=VALUE`, depending on `separator`. */
+/** Parses `NAME: VALUE` or `NAME=VALUE`, where spaces belong to the value. */
 export const pairBy =
   (option: string, separator: ":" | "=") =>
   (text: string): Json => {
     const at = text.indexOf(separator);
-    if (at > 0) return { key: text.slice(0, at).trim(), value: text.slice(at + 1).trim() };
+    const value = text.slice(at + 1);
+    if (at > 0)
+      return { key: text.slice(0, at).trim(), value: separator === ":" ? value.trim() : value };
     throw invalid(
       `${option}: ${show(text)} is not NAME${separator}${separator === ":" ? " " : ""}VALUE`,
     );

@@ -117,6 +117,15 @@ describe("a call", () => {
     );
   });
 
+  it("keeps the spaces of a parameter's value, but not those around a header's", async () => {
+    const pairs = ["--header", "X-A:  a ", "--parameter", "q= a "];
+    await sonde("calls", "create", "--name", "Pairs", "--url", `${target.url}/200`, ...pairs);
+    const { request } = JSON.parse((await sonde("calls", "get", "Pairs", "--json")).stdout);
+    expect(request.headers).toEqual([{ key: "X-A", value: "a" }]);
+    expect(request.parameters).toEqual([{ key: "q", value: " a " }]);
+    await sonde("calls", "delete", "Pairs");
+  });
+
   it("is found by its exact name, if that is unique", async () => {
     for (const n of [1, 2])
       await sonde("calls", "create", "--name", "Twin", "--url", `${target.url}/${n}00`);
