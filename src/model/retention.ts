@@ -56,7 +56,8 @@ export interface Removed {
 
 /**
  * Keeps results and statistics from `neededSince` on, which insights still need. Details go with
- * their results at the latest; statistics by hour lead to results, so they stay at least as long.
+ * their results at the latest; statistics by hour lead to results, so they stay at least as long,
+ * which is up to `ID_MARGIN_MS` longer than the setting of results says.
  */
 export function keptFrom(days: RetentionDays, now: number, neededSince: number): KeptFrom {
   const since = (kind: keyof RetentionDays): number => now - days[kind] * DAY_MS;
@@ -65,7 +66,7 @@ export function keptFrom(days: RetentionDays, now: number, neededSince: number):
   return {
     details: Math.max(midnight(since("details")), raw),
     raw,
-    hours: Math.min(midnight(since("hours")), raw),
+    hours: Math.min(midnight(since("hours")), expiredIdsBefore(raw)),
     audit: midnight(since("audit")),
   };
 }

@@ -123,6 +123,21 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     }
   });
 
+  it("keeps the hours of all results that stay, so that RAW statistics have them too", async () => {
+    const target_id = newId(NOW);
+    const runs = [-49, -47, -1, 1].map((hour) =>
+      runAt({ target_id, due_time: KEPT + hour * HOUR }),
+    );
+    await record(...runs);
+    await settleInsights();
+    await remove({ days: { ...DAYS, hours: 1 } });
+    const left = await idsLeft(runs);
+    expect(left).toEqual(runs.slice(1).map(({ result_id }) => result_id));
+    const local = { call_id: target_id, location_id: "local" };
+    const read = await store.stats.raw(local, ["COMPLETE"], START, "forwards", 10);
+    expect(read.map(({ id }) => id)).toEqual(left);
+  });
+
   it("keeps a result until its days are over, however early its run was triggered", async () => {
     const expired = KEPT - 2 * DAY;
     const runs = [expired - 1, expired].map((time) => runAt({ due_time: time }));

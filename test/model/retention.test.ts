@@ -22,7 +22,7 @@ describe("what is kept", () => {
       "is what insights still need, but for details",
       { details: 1, raw: 1, hours: 1, audit: 1 },
       Date.parse("2026-10-26T00:00:00Z"),
-      { details: "2026-11-21", raw: "2026-10-26", hours: "2026-10-26", audit: "2026-11-21" },
+      { details: "2026-11-21", raw: "2026-10-26", hours: "2026-10-24", audit: "2026-11-21" },
     ],
     [
       "is no detail without its result",
@@ -34,7 +34,7 @@ describe("what is kept", () => {
       "is each hour that leads to a result",
       { ...days, raw: 90, hours: 30 },
       now,
-      { details: "2026-11-08", raw: "2026-08-24", hours: "2026-08-24", audit: "2026-01-26" },
+      { details: "2026-11-08", raw: "2026-08-24", hours: "2026-08-22", audit: "2026-01-26" },
     ],
     [
       "is everything until the first insights",
