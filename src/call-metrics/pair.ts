@@ -19,7 +19,7 @@ export interface Newest extends Pick<ReportedResult, "timing" | "certificate"> {
 export interface Pair {
   readonly call_id: string;
   readonly location_id: string;
-  /** The call, or the workflow that it ran in last. */
+  /** The call, or the workflow in whose schedule it ran last. */
   target_id: string;
   /** The labels as samples carry them; undefined until the call's name is known. */
   labelText: string | undefined;
@@ -55,11 +55,11 @@ export function countResult(pair: Pair, { meta, timing, certificate }: ReportedR
   const outcome = (category ?? meta.result).toLowerCase();
   pair.runs.set(outcome, (pair.runs.get(outcome) ?? 0) + 1);
   if (meta.due_time > pair.lastDue) pair.lastDue = meta.due_time;
+  if (meta.trigger === "SCHEDULE") pair.target_id = meta.workflow_id ?? meta.call_id;
   if (category === null) return;
   if (timing.total !== null) countLatency(pair, timing.total / 1000);
   const time = meta.start_time ?? meta.due_time;
   if (pair.newest && time < pair.newest.time) return; // it was late
-  pair.target_id = meta.workflow_id ?? meta.call_id;
   pair.isCurrent = true;
   const { http_code } = meta;
   pair.newest = { time, passed: category === "PASS", http_code, timing, certificate };

@@ -1,0 +1,90 @@
+// Which series the metrics of calls have, by what was recorded of the calls and how they run.
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createCallMetrics } from "../../src/call-metrics/call-metrics.ts";
+import { deploymentResource } from "../../src/model/deployment.ts";
+import type { Frequency } from "../../src/model/slots.ts";
+import type { Result, ResultCode } from "../../src/model/result.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { Registry, renderMetrics } from "../../src/runtime/metrics.ts";
+import type { Store } from "../../src/store/store.ts";
+import { captureLog } from "../runtime/log-lines.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import { aCall, aResult, aRun, aWorkflow, T0 } from "../support/runs.ts";
+import { createTestDatabase } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAILY = 1440;
+
+describe("the series of a call", () => {
+  let database: TestDatabase;
+  let store: Store;
+  beforeEach(async () => {
+    database = await createTestDatabase("sqlite");
+    store = await database.open(createManualClock(T0));
+    for (const id of ["call", "other"]) await store.documents.insert(aCall({ id }));
+    await store.documents.insert(aWorkflow(["call"], { id: "workflow" }));
+    await deploy("workflow", DAILY);
+  });
+  afterEach(() => database[Symbol.asyncDispose]());
+
+  async function deploy(target_id: string, frequency: Frequency): Promise<void> {
+    const id = newId(T0);
+    const document = deploymentResource.create(
+      { deployment: { target_id, location_id: "local", frequency } },
+      { id, owner: "ann", now: T0 },
+    );
+    const filters = deploymentResource.filters(document);
+    const owned = { owner: "ann", owner_org: null, org: false, community: false };
+    await store.documents.insert({ id, kind: "deployment", document, filters, ...owned });
+  }
+
+  /** Returns the metrics once these results are recorded and their calls are named. */
+  async function seriesAfter(...results: readonly Result[]): Promise<string> {
+    const registry = new Registry();
+    const metrics = createCallMetrics(registry, 10);
+    metrics.record([...results, ran("other", T0)]);
+    const naming = metrics.naming(store, captureLog().log);
+    await naming.start();
+    const text = await vi.waitFor(async () => {
+      const text = await renderMetrics(registry, []);
+      expect(text).toContain('call_id="other"');
+      return text;
+    });
+    await naming.stop();
+    return text;
+  }
+
+  it("last as long as the schedule says, whoever has run the call by hand since", async () => {
+    const text = await seriesAfter(
+      inWorkflow(ran("call", T0 - 3 * HOUR)),
+      byHand(ran("call", T0 - 2 * HOUR)),
+    );
+    expect(text).toMatch(/^probe_success\{call_id="call",.*\} 1$/m);
+    expect(text).toMatch(/^probe_runs_total\{call_id="call",.*,result="pass"\} 2$/m);
+  });
+
+  it("last while a workflow that skips the call is deployed", async () => {
+    const text = await seriesAfter(inWorkflow(ran("call", T0 - 2 * HOUR, "SKIPPED")));
+    expect(text).toMatch(/^probe_runs_total\{call_id="call",.*,result="skipped"\} 1$/m);
+  });
+
+  it("end an hour after a call without a deployment was run by hand", async () => {
+    const text = await seriesAfter(byHand(ran("call", T0 - 2 * HOUR)));
+    expect(text).not.toContain('call_id="call"');
+  });
+});
+
+const ran = (target_id: string, due_time: number, result: ResultCode = "COMPLETE"): Result =>
+  aResult(aRun({ target_id, due_time }), { result });
+
+const byHand = ({ meta, ...result }: Result): Result => ({
+  ...result,
+  meta: { ...meta, deployment_id: null, trigger: "MANUAL" },
+});
+
+const inWorkflow = ({ meta, ...result }: Result): Result => ({
+  ...result,
+  meta: { ...meta, workflow_id: "workflow" },
+});
