@@ -24,6 +24,7 @@ export function createListing(max: number) {
       unlisted.add(key);
       return undefined;
     }
+    unlisted.delete(key);
     const pair = newPair(result);
     pairs.set(key, pair);
     return pair;

@@ -1,6 +1,7 @@
 // Which series the metrics of calls have, by what was recorded of the calls and how they run.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createCallMetrics } from "../../src/call-metrics/call-metrics.ts";
+import { createListing } from "../../src/call-metrics/listing.ts";
 import { deploymentResource } from "../../src/model/deployment.ts";
 import type { Frequency } from "../../src/model/slots.ts";
 import type { Result, ResultCode } from "../../src/model/result.ts";
@@ -73,6 +74,24 @@ describe("the series of a call", () => {
   it("end an hour after a call without a deployment was run by hand", async () => {
     const text = await seriesAfter(byHand(ran("call", T0 - 2 * HOUR)));
     expect(text).not.toContain('call_id="call"');
+  });
+});
+
+describe("the bound of series", () => {
+  it("counts no call that has got series since", () => {
+    const listing = createListing(1);
+    const record = (call: string): void => {
+      const pair = listing.find(ran(call, T0));
+      if (pair) pair.labelText = `call_id="${call}"`;
+      listing.bound();
+    };
+    for (const call of ["call", "other"]) record(call);
+    expect(listing.unlisted.size()).toBe(1);
+    for (const deleted of listing.pairs()) listing.remove(deleted);
+    listing.bound();
+    record("other");
+    expect(listing.pairs().map(({ call_id }) => call_id)).toEqual(["other"]);
+    expect(listing.unlisted.size()).toBe(0);
   });
 });
 
