@@ -87,7 +87,11 @@ export function createInsights(options: InsightsOptions) {
     /** Does what is due, or nothing while another process holds the lease. */
     async run(signal?: AbortSignal): Promise<void> {
       const started = clock.monotonic();
-      if (!(await markClosed(store, acquire, signal))) return;
+      if (!(await markClosed(store, acquire, signal))) {
+        failed.clear(); // another process retries them
+        metrics.failing.set(0);
+        return;
+      }
       const counts = await settleMarked(store, acquire, signal, settle);
       // Every report due for a retry has been retried, or has lost its mark.
       for (const [id, retry] of failed) if (retry <= started) failed.delete(id);

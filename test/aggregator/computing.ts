@@ -57,7 +57,8 @@ export const insertCall = (store: Store, id = "call", owner = "ann", owner_org?:
 export function engineOf(store: Store, clock: ManualClock, holder = "one") {
   const { log, lines } = captureLog();
   const metrics = createInsightMetrics(new Registry());
-  return { ...createInsights({ store, holder, clock, log, metrics }), lines };
+  const failing = async () => (await metrics.failing.get()).values[0]?.value;
+  return { ...createInsights({ store, holder, clock, log, metrics }), lines, failing };
 }
 
 /** Opens a store at this time, with a call, and an engine on it. */

@@ -301,6 +301,22 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(await marks(store)).toEqual([]);
   });
 
+  it("fail in no engine that has lost the lease: the other one retries", async () => {
+    await using insights = await startInsights(kind, DUE);
+    const { store, clock, database } = insights;
+    await record(store, every(MONDAY - 30 * HOUR, 30, HOUR));
+    await using raw = connect(database).kysely;
+    const broken = raw.updateTable("documents").set({ document: "{" }).where("id", "=", "call");
+    await broken.execute();
+    await insights.run();
+    expect(await insights.failing()).toBe(2);
+    await clock.advance(3 * MINUTE); // the lease expires
+    const other = engineOf(store, clock, "other");
+    await other.run();
+    await insights.run();
+    expect([await insights.failing(), await other.failing()]).toEqual([0, 2]);
+  });
+
   it("stop on a signal, and are computed by the next engine", async () => {
     await using insights = await startInsights(kind, DUE);
     const { store, clock } = insights;
