@@ -80,11 +80,11 @@ async function listInsights(context: Context, options: InsightListOptions): Prom
 }
 
 const MEASURES: readonly Column<Json>[] = [
-  // The API gives reports without a score the score 0.
+  // The API gives the score 0 if there is none: lists tell that by `rank`, rankings by `band`.
   {
     heading: "SCORE",
     align: "right",
-    cell: ({ rank, score }) => (rank === -1 ? null : Number(score)),
+    cell: ({ rank, band, score }) => (rank === -1 || band === null ? null : Number(score)),
   },
   numberColumn("PASSED %", "pass_percent", 2),
   numberColumn("OUTLIERS %", "outlier_percent", 2),

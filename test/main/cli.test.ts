@@ -1,12 +1,19 @@
 // The commands over the API, as users see them, against one embedded service.
 import { execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createApi } from "../../src/client/api.ts";
 import { runCommand } from "../../src/commands/command-line.ts";
+import { periodStart } from "../../src/model/periods.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createSealer } from "../../src/runtime/secrets.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { Store } from "../../src/store/store.ts";
 import { freePort } from "../support/free-port.ts";
+import { storeInsight, WEEK_MS } from "../support/insights.ts";
 import { makeFolder, startSonde } from "../support/process.ts";
 import type { SondeProcess } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
@@ -59,6 +66,15 @@ async function sondeWith(settings: Record<string, string>, ...args: string[]): P
   }
 }
 const sonde = (...args: string[]): Promise<Ran> => sondeWith({}, ...args);
+
+/** Opens the database of the running service, but no secrets. */
+const openBeside = (): Promise<Store> =>
+  openStore({
+    location: { file: join(service.dataDir, "sonde.db") },
+    clock: systemClock,
+    sealer: createSealer({ current: randomBytes(32) }),
+    usesSecrets: false,
+  });
 
 /** The environment of a shell that starts the program. */
 const settings = () => ({
@@ -175,6 +191,23 @@ describe("a list", () => {
     await sonde("calls", "delete", ...names);
     const none = await sonde("calls", "list", "--tag", "list");
     expect([none.stdout, none.stderr]).toEqual(["", "no calls\n"]);
+  });
+
+  it("shows no score for a call that was made too seldom, and that of any other", async () => {
+    const start = periodStart("WEEK", Date.now() - 2 * WEEK_MS);
+    const store = await openBeside();
+    for (const [name, passed] of Object.entries({ Often: 24, Seldom: 23 })) {
+      await sonde("calls", "create", "--name", name, "--url", `${target.url}/200`);
+      const call = JSON.parse((await sonde("calls", "get", name, "--json")).stdout);
+      const of = { owner: call.meta.owner, org: null };
+      await storeInsight(store, { call_id: call.id, start, of, passed });
+    }
+    await store.close();
+    for (const list of ["rank", "list"]) {
+      const { stdout } = await sonde("insights", list, "--weekly");
+      expect(stdout).toMatch(/Often +999 +100\.00/);
+      expect(stdout).toMatch(/Seldom +- +100\.00/);
+    }
   });
 
   it("escapes control characters in names", async () => {
