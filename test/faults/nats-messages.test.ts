@@ -243,6 +243,24 @@ describe("a batch that is larger than the server takes", () => {
   });
 });
 
+describe("many large messages that wait", () => {
+  it("arrive in portions, so that the server does not cut off their consumer", async () => {
+    // 1/8 of the default, for messages of 1/8 of the largest size.
+    await using server = await startNatsServer({ config: "max_pending: 8MB" });
+    await using bus = await connectTo(server.url);
+    const reports = Array.from({ length: 250 }, () => aRunReport("here"));
+    for (const { results } of reports)
+      for (const { meta } of results) meta.message = "x".repeat(120_000);
+    await Promise.all(reports.map((report) => bus.publishReports([report])));
+    const taken = new Set<string>();
+    await bus.consumeReports(async (some) => {
+      for (const { run_id } of some) taken.add(run_id);
+    });
+    await until(() => expect(taken.size).toBe(reports.length));
+    expect(bus.line()?.reconnects).toBe(0);
+  });
+});
+
 describe("a batch that is larger than the stream takes, which only the server knows", () => {
   const STREAM = "SONDE_RESULTS";
 

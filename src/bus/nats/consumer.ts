@@ -102,6 +102,9 @@ interface PullOptions<T> extends Source<T>, Pick<ConsumersOptions, "link" | "clo
 const MAX_UNDER_WAY = 1000;
 // Refilling after every few messages would cost about one request per message.
 const REFILL_BELOW = 750;
+// The server cuts off a client for which more than 64 MiB wait (max_pending), and a message may be
+// 1 MiB long (max_payload).
+const MAX_REQUESTED = 60;
 
 // Between accounts, the server keeps the request of a process that has ended until it expires, and
 // gives it messages, which come back after the ack wait. So this is shorter than the ack wait: none
@@ -127,8 +130,9 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
     consumer ??= await open();
     onFault(undefined);
     if (keyCheck?.fault() !== undefined) await clock.pause(WRONG_KEY_PAUSE_MS, signal);
+    const most = keyCheck?.fault() === undefined ? MAX_REQUESTED : 1;
     messages = await consumer.fetch({
-      max_messages: keyCheck?.fault() === undefined ? MAX_UNDER_WAY - held.count() : 1,
+      max_messages: Math.min(most, MAX_UNDER_WAY - held.count()),
       expires: PULL_MS,
       idle_heartbeat: IDLE_HEARTBEAT_MS,
       bind: true, // the client's own recovery waits half a minute between attempts; ours is `open`
@@ -138,7 +142,7 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
       if (signal.aborted) message.nak();
       else held.take(message);
     }
-    await held.fewerThan(REFILL_BELOW);
+    if (held.count() >= MAX_UNDER_WAY) await held.fewerThan(REFILL_BELOW);
   }
   async function run(): Promise<void> {
     const onRetry = (cause: unknown, failures: number): void => {
