@@ -244,20 +244,48 @@ describe("a batch that is larger than the server takes", () => {
 });
 
 describe("many large messages that wait", () => {
+  const publishLarge = async (bus: Bus, count: number): Promise<void> => {
+    const reports = Array.from({ length: count }, () => aRunReport("here"));
+    for (const { results } of reports)
+      for (const { meta } of results) meta.message = "x".repeat(120_000);
+    await Promise.all(reports.map((report) => bus.publishReports([report])));
+  };
+
   it("arrive in portions, so that the server does not cut off their consumer", async () => {
     // 1/8 of the default, for messages of 1/8 of the largest size.
     await using server = await startNatsServer({ config: "max_pending: 8MB" });
     await using bus = await connectTo(server.url);
-    const reports = Array.from({ length: 250 }, () => aRunReport("here"));
-    for (const { results } of reports)
-      for (const { meta } of results) meta.message = "x".repeat(120_000);
-    await Promise.all(reports.map((report) => bus.publishReports([report])));
+    await publishLarge(bus, 250);
     const taken = new Set<string>();
     await bus.consumeReports(async (some) => {
       for (const { run_id } of some) taken.add(run_id);
     });
-    await until(() => expect(taken.size).toBe(reports.length));
+    await until(() => expect(taken.size).toBe(250));
     expect(bus.line()?.reconnects).toBe(0);
+  });
+
+  it("are left to others by a consumer that has its hands full", async () => {
+    await using server = await startNatsServer();
+    await using client = await connect({ servers: server.url });
+    const manager = await jetstreamManager(client);
+    await using busy = await connectTo(server.url);
+    await using idle = await connectTo(server.url);
+    await publishLarge(busy, 500);
+    using ending = new DisposableStack();
+    const end = Promise.withResolvers<void>();
+    ending.defer(() => end.resolve());
+    await busy.consumeReports(() => end.promise);
+    // It takes no more with 32 MiB, some 277 messages, and the rest of a portion of 60.
+    const [least, most] = [270, 340];
+    await until(async () => {
+      const { num_ack_pending } = await manager.consumers.info("SONDE_RESULTS", "aggregator");
+      expect(num_ack_pending).toBeGreaterThan(least);
+    });
+    const taken = new Set<string>();
+    await idle.consumeReports(async (some) => {
+      for (const { run_id } of some) taken.add(run_id);
+    });
+    await until(() => expect(taken.size).toBeGreaterThanOrEqual(500 - most));
   });
 });
 

@@ -85,6 +85,8 @@ export function createConsumers(options: ConsumersOptions) {
 export interface Source<T> {
   readonly read: (message: JsMsg) => Received<T>;
   readonly receiver: Receiver<T>;
+  /** Holding this much, it takes no more; default: no bound. */
+  readonly maxBytes?: number;
   /** With a wrong key, takes one message at a time, at least 5 s apart. */
   readonly keyCheck?: KeyCheck;
 }
@@ -100,8 +102,6 @@ interface PullOptions<T> extends Source<T>, Pick<ConsumersOptions, "link" | "clo
 
 /** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
 const MAX_UNDER_WAY = 1000;
-// Refilling after every few messages would cost about one request per message.
-const REFILL_BELOW = 750;
 // The server cuts off a client for which more than 64 MiB wait (max_pending), and a message may be
 // 1 MiB long (max_payload).
 const MAX_REQUESTED = 60;
@@ -118,7 +118,8 @@ const IDLE_HEARTBEAT_MS = 2000;
 
 function startPulling<T>(options: PullOptions<T>): Consumer {
   const { open, link, clock, receiver, keyCheck, onFault } = options;
-  const held = createHeldMessages(options);
+  const most = { messages: MAX_UNDER_WAY, bytes: options.maxBytes ?? Infinity };
+  const held = createHeldMessages({ ...options, most });
   const stopping = new AbortController();
   const { signal } = stopping;
   let consumer: JetStreamConsumer | undefined;
@@ -126,13 +127,14 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
 
   /** Makes one request to the server and takes its messages until it is satisfied or expires. */
   async function pull(): Promise<void> {
-    if (!(await link.isUpWithin(1000))) return;
+    await held.room();
+    if (signal.aborted || !(await link.isUpWithin(1000))) return;
     consumer ??= await open();
     onFault(undefined);
     if (keyCheck?.fault() !== undefined) await clock.pause(WRONG_KEY_PAUSE_MS, signal);
-    const most = keyCheck?.fault() === undefined ? MAX_REQUESTED : 1;
+    const portion = keyCheck?.fault() === undefined ? MAX_REQUESTED : 1;
     messages = await consumer.fetch({
-      max_messages: Math.min(most, MAX_UNDER_WAY - held.count()),
+      max_messages: Math.min(portion, MAX_UNDER_WAY - held.count()),
       expires: PULL_MS,
       idle_heartbeat: IDLE_HEARTBEAT_MS,
       bind: true, // the client's own recovery waits half a minute between attempts; ours is `open`
@@ -142,7 +144,6 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
       if (signal.aborted) message.nak();
       else held.take(message);
     }
-    if (held.count() >= MAX_UNDER_WAY) await held.fewerThan(REFILL_BELOW);
   }
   async function run(): Promise<void> {
     const onRetry = (cause: unknown, failures: number): void => {

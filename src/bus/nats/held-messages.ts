@@ -11,6 +11,13 @@ export interface HeldMessagesOptions<T> {
   readonly ackWaitMs: number;
   readonly read: (message: JsMsg) => Received<T>;
   readonly receiver: Receiver<T>;
+  readonly most: Load;
+}
+
+/** What a consumer holds, or may hold. */
+interface Load {
+  readonly messages: number;
+  readonly bytes: number;
 }
 
 interface Held {
@@ -19,25 +26,33 @@ interface Held {
   work: Promise<void>;
 }
 
+// Refilling after every few messages would cost about one request per message.
+const REFILL_BELOW = 0.75;
+
 export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
-  const { ackWaitMs, link, read, receiver } = options;
+  const { ackWaitMs, link, read, receiver, most } = options;
   const held = new Map<string, Held>();
-  let waiting: { limit: number; resolve: () => void } | undefined;
+  let bytes = 0;
+  let waiting: PromiseWithResolvers<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
 
   const keepAlive = (): void => {
     if (link.fault() !== undefined) return;
     for (const { message } of held.values()) message.working();
   };
 
-  function release(key: string): void {
+  /** Whether less than this share of the most is held. */
+  const isBelow = (share: number): boolean =>
+    held.size < share * most.messages && bytes < share * most.bytes;
+
+  function release(key: string, { message }: Held): void {
     held.delete(key);
+    bytes -= message.data.length;
     if (held.size === 0) {
       clearInterval(timer);
       timer = undefined;
     }
-    if (waiting && held.size < waiting.limit) waiting.resolve();
+    if (isBelow(REFILL_BELOW)) waiting?.resolve();
   }
 
   return {
@@ -53,24 +68,21 @@ export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
       timer ??= setInterval(keepAlive, ackWaitMs / 3);
       const entry: Held = { message, work: Promise.resolve() };
       held.set(key, entry);
+      bytes += message.data.length;
       entry.work = receiver.receive(received.content, attempt).then((isHandled) => {
         if (isHandled) entry.message.ack();
         else entry.message.nak(retryDelayMs(attempt));
-        release(key);
+        release(key, entry);
       });
     },
     count: () => held.size,
-    /** Resolves when fewer than `limit` messages are held, or at `stopWaiting`. */
-    async fewerThan(limit: number): Promise<void> {
-      if (held.size < limit || stopped) return;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      waiting = { limit, resolve };
-      await promise;
+    /** Resolves when there is room: once full, below `REFILL_BELOW`. Ends at `stopWaiting`. */
+    async room(): Promise<void> {
+      if (isBelow(1)) return;
+      waiting = Promise.withResolvers();
+      await waiting.promise;
     },
-    stopWaiting(): void {
-      stopped = true;
-      waiting?.resolve();
-    },
+    stopWaiting: (): void => waiting?.resolve(),
     /** Resolves when all are handled. */
     async settled(): Promise<void> {
       await Promise.all([...held.values()].map(({ work }) => work));

@@ -56,6 +56,8 @@ export interface NatsBusOptions {
 
 const ACK_WAIT_MS = 10_000;
 const PING_INTERVAL_MS = 5000;
+/** Enough for many batches; decoded, reports take three times as much memory. */
+const MAX_REPORT_BYTES = 32 * 1024 * 1024;
 
 /**
  * Rejects with advice for the operator when NATS is out of reach, refuses the credentials or has no
@@ -144,6 +146,7 @@ function createBus(
       consumers.pull(REPORT_CONSUMER, {
         read: receiveAtHub("reports", decodeReports),
         receiver: receiveReports(handler, options),
+        maxBytes: MAX_REPORT_BYTES,
       }),
     reportsSafe: () => Promise.resolve(),
     sendHeartbeat: (heartbeat) => ask(questionsLink, HEARTBEATS, heartbeat),
