@@ -85,8 +85,9 @@ function auditedDocuments(documents: Store["documents"], audit: Audit): Store["d
     },
     async remove(kind, id) {
       const before = locked.get(`${kind}/${id}`) ?? (await documents.get(kind, id));
-      await documents.remove(kind, id);
-      await audit("delete", kind, id, [], before);
+      const isRemoved = await documents.remove(kind, id);
+      if (isRemoved) await audit("delete", kind, id, [], before);
+      return isRemoved;
     },
   };
 }

@@ -59,13 +59,9 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
      */
     replace: async (document: NewDocument): Promise<void> =>
       replaceDocument(database, await sealed(document, sealing)),
-    async remove(kind: ResourceKind, id: string): Promise<void> {
-      await removeCallIds(database, id);
-      await countReplaced(database, id);
-      if (kind === "call") await removeInsights(database, id);
-      const documents = database.kysely.deleteFrom("documents");
-      await documents.where("kind", "=", kind).where("id", "=", id).execute();
-    },
+    /** Returns false if there is no such document, perhaps since another transaction removed it. */
+    remove: (kind: ResourceKind, id: string): Promise<boolean> =>
+      removeDocument(database, kind, id),
     /** Lists the documents that `reader` may read. Uses an index on either database. */
     list: (kind: ResourceKind, reader: Actor, filters: Filters, page: Page) =>
       all(listQuery(database, kind, reader, filters, page)),
@@ -144,6 +140,19 @@ async function replaceDocument(database: Database, document: NewDocument): Promi
   if (document.callIds === undefined) return;
   await removeCallIds(database, id);
   await insertCallIds(database, document);
+}
+
+async function removeDocument(
+  database: Database,
+  kind: ResourceKind,
+  id: string,
+): Promise<boolean> {
+  await removeCallIds(database, id);
+  await countReplaced(database, id);
+  if (kind === "call") await removeInsights(database, id);
+  const documents = database.kysely.deleteFrom("documents");
+  const found = documents.where("kind", "=", kind).where("id", "=", id);
+  return (await found.executeTakeFirstOrThrow()).numDeletedRows > 0n;
 }
 
 async function insertCallIds(

@@ -64,4 +64,26 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
     const list = await api.send<List>({ path: "/environment/global" });
     expect(list.body.results.length).toBeLessThanOrEqual(1);
   });
+
+  it("delete an object once, with one entry in the audit trail", async () => {
+    await using api = await startApi({ storeKind });
+    const path = "/environment/global/a";
+    for (let round = 0; round < 5; round += 1) {
+      await post(api, path, { value: "v" });
+      const answers = await Promise.all(Array.from({ length: 6 }, () => remove(api, path)));
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      const call = await createCall(api);
+      const deployment = { target_id: call.id, location_id: "", frequency: 1 };
+      const deployed = await create(api, "/deployments/", { deployment });
+      await Promise.all([
+        remove(api, `/deployments/${deployed.id}/`),
+        remove(api, `/calls/${call.id}/`),
+      ]);
+    }
+    const audit = await api.store.audit.list({ limit: 100 });
+    const deleted = audit.filter(({ action }) => action === "delete");
+    expect(deleted.map(({ kind }) => kind).toSorted()).toEqual(
+      ["call", "deployment", "variable"].flatMap((kind) => Array.from({ length: 5 }, () => kind)),
+    );
+  });
 });

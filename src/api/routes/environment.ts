@@ -199,7 +199,7 @@ async function setVariable(request: OfVariable, budgets: Budgets): Promise<Reply
 const deleteVariable = (request: OfVariable): Promise<unknown> =>
   request.change(async (within) => {
     const { id } = await findVariable(within, request);
-    await within.documents.remove("variable", id);
+    if (!(await within.documents.remove("variable", id))) throw notFound("Environment variable");
     return { status: "OK" };
   });
 
