@@ -8,8 +8,8 @@ import type { Events, Listening } from "./events.ts";
 
 /** A quiet stream sends a comment this often, so that proxies do not close it. */
 const QUIET_MS = 15_000;
-/** How often the key and the session are checked again. */
-const CHECK_EVERY_MS = 60_000;
+/** How often the key and the session are checked again: with a quiet time, within a minute. */
+const CHECK_EVERY_MS = 45_000;
 /** Per chunk of the answer. */
 const EVENTS_AT_ONCE = 100;
 const RECONNECT_AFTER_MS = 2000;

@@ -211,6 +211,26 @@ describe("an event stream", () => {
       .toBe("ended");
   });
 
+  it("ends within a minute after its key is revoked, however late events come", async () => {
+    const clock = createManualClock(systemClock.now());
+    await using api = await startListening({ clock });
+    const { id } = await createCall(api);
+    await using heard = await api.hear();
+    await api.store.apiKeys.revoke(api.ann.key_id, null, clock.now());
+    const waits = (ms: number) => clock.waiting().includes(clock.now() + ms);
+    for (const ms of [15_000, 15_000, 14_000]) {
+      await expect.poll(() => waits(15_000)).toBe(true);
+      await clock.advance(ms);
+    }
+    await record(api, [id]);
+    await expect.poll(() => waits(500)).toBe(true);
+    await clock.advance(500);
+    await heard.until(1);
+    await expect.poll(() => waits(15_000)).toBe(true);
+    await clock.advance(15_000);
+    await expect.poll(() => Promise.race([heard.ended, Promise.resolve("open")])).toBe("ended");
+  });
+
   it("does not keep its session open, and ends with it", async () => {
     const clock = createManualClock(systemClock.now());
     const sessionIdleMs = 300_000;
