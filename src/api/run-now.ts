@@ -10,6 +10,7 @@ import { Type } from "../model/type.ts";
 import { show } from "../model/validate.ts";
 import { newId } from "../runtime/ids.ts";
 import type { PendingRun } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
 import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
 import { integer } from "./http/parameters.ts";
 import { visible } from "./owned-documents.ts";
@@ -68,8 +69,8 @@ export interface RunBody {
 }
 
 /** Resolves to the run that the caller orders, unstored. Throws unless they may run the target. */
-export async function orderRun(
-  { store }: EndpointDeps,
+async function orderRun(
+  store: Store,
   { principal, params }: ApiRequest<"/:id/">,
   { kind, label }: RunTarget,
   order: RunBody,
@@ -130,8 +131,10 @@ export function manualRun({ run_delay, now, ...order }: RunOrder): PendingRun {
 const inUpperCase = (context: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(context).map(([name, value]) => [name.toUpperCase(), value]));
 
-export interface Started<Answer> {
-  readonly answer: Answer;
+export interface Ordered<Answer> {
+  readonly target: RunTarget;
+  readonly body: RunBody;
+  readonly answerOf: (run: PendingRun) => Answer;
   /** The id of the run in the answer. */
   readonly idOf: (answer: Answer) => string;
   /** Seconds. */
@@ -139,25 +142,27 @@ export interface Started<Answer> {
 }
 
 /**
- * Stores, dispatches and awaits the run. If the bus does not confirm that it took the run, that is
+ * Orders, dispatches and awaits a run. If the bus does not confirm that it took the run, that is
  * MISSED, and the caller may repeat the request.
  */
 export async function runNow<Answer>(
   deps: EndpointDeps,
-  request: ApiRequest,
-  run: PendingRun,
-  { answer: given, idOf, wait }: Started<Answer>,
+  request: ApiRequest<"/:id/">,
+  { target, body, answerOf, idOf, wait }: Ordered<Answer>,
 ): Promise<Answer> {
   const { store, dispatcher, budgets } = deps;
+  // A repeated request orders nothing, and gets its answer even if the target is gone.
+  let ordered: PendingRun | undefined;
   const answer = await request.change(async (within, audit) => {
+    const run = await orderRun(within, request, target, body);
     await within.pendingRuns.insert([run]);
     await budgets.checkOrdered(within, request.principal);
     await audit("run", run.target_kind, run.target_id);
-    return given;
+    ordered = run;
+    return answerOf(run);
   });
-  const id = idOf(answer);
-  const isRepeated = id !== run.result_id;
-  if (!isRepeated)
+  const run = ordered;
+  if (run)
     try {
       await dispatch(dispatcher, [run], run.trigger_time);
     } catch (cause) {
@@ -168,7 +173,7 @@ export async function runNow<Answer>(
       await request.forget();
       throw cause;
     }
-  await endOf(deps, run.target_kind, id, wait, request.ended);
+  await endOf(deps, target.kind, idOf(answer), wait, request.ended);
   return answer;
 }
 

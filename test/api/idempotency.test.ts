@@ -95,6 +95,15 @@ it("runs once", async () => {
   expect(other.status).toBe(400);
 });
 
+it("repeats the answer of a run even if its call is gone by then", async () => {
+  const { id } = await createCall(api);
+  const run = post("k1", { path: `/calls/${id}/run`, body: {} });
+  const first = await api.send(run);
+  await api.send({ method: "DELETE", path: `/calls/${id}/` });
+  const second = await api.send(run);
+  expect([second.status, second.text]).toEqual([200, first.text]);
+});
+
 it("repeats an issued key only to the caller who repeats the request", async () => {
   const issue = post("k1", { path: "/api_keys/", body: {} });
   const [first, second] = [await api.send(issue), await api.send(issue)];

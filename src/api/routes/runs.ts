@@ -7,7 +7,7 @@ import { createValidator } from "../../model/validate.ts";
 import { workflowResource } from "../../model/workflow.ts";
 import { defineEndpoint, named, withoutDefaults } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { RUN_FIELDS, RUN_PARAMETERS, orderRun, runNow } from "../run-now.ts";
+import { RUN_FIELDS, RUN_PARAMETERS, runNow } from "../run-now.ts";
 
 const CallRunBody = Type.Object(RUN_FIELDS, { additionalProperties: false });
 const WorkflowRunBody = Type.Object(
@@ -41,16 +41,19 @@ export const callRunEndpoints = (deps: EndpointDeps): Endpoint[] => [
     missing: "API Call",
     body: CallRunBody,
     answer: CallRunSchema,
-    async handle(request) {
-      const order = callRunBody.parse(request.body);
-      const run = await orderRun(deps, request, { kind: "call", label: "API Call" }, order);
-      const { target_id: call_id, result_id, location_id, context } = run;
-      return runNow(deps, request, run, {
-        answer: { call_id, result_id, location_id, context: { ...context } },
+    handle: async (request) =>
+      runNow(deps, request, {
+        target: { kind: "call", label: "API Call" },
+        body: callRunBody.parse(request.body),
+        answerOf: ({ target_id: call_id, result_id, location_id, context }) => ({
+          call_id,
+          result_id,
+          location_id,
+          context: { ...context },
+        }),
         idOf: (answer) => answer.result_id,
         wait: request.query.wait,
-      });
-    },
+      }),
   }),
 ];
 
@@ -94,22 +97,20 @@ const isChange = (body: unknown): boolean =>
   body !== null &&
   ["meta", "workflow", "access"].some((name) => Object.hasOwn(body, name));
 
-async function runWorkflow(
+const runWorkflow = async (
   deps: EndpointDeps,
   request: ApiRequest<"/:id/">,
   wait: number,
-): Promise<Static<typeof WorkflowRunSchema>> {
-  const order = workflowRunBody.parse(request.body);
-  const run = await orderRun(deps, request, { kind: "workflow", label: "Workflow" }, order);
-  const { target_id, result_id, location_id, context } = run;
-  return runNow(deps, request, run, {
-    answer: {
-      workflow_id: target_id,
+): Promise<Static<typeof WorkflowRunSchema>> =>
+  runNow(deps, request, {
+    target: { kind: "workflow", label: "Workflow" },
+    body: workflowRunBody.parse(request.body),
+    answerOf: ({ target_id: workflow_id, result_id, location_id, context }) => ({
+      workflow_id,
       workflow_result_id: result_id,
       location_id,
       context: { ...context },
-    },
+    }),
     idOf: (answer) => answer.workflow_result_id,
     wait,
   });
-}
