@@ -144,15 +144,19 @@ function save(
       if (isPutOff) await renewals.putOff(id, next);
     };
     const held = current.document as Token;
+    // Given since the endpoint was asked, by a change of another owner's setting.
+    const said = renewalFailureOf(held);
+    const withheld = said === renewalFailureOf(document as Token) ? null : said;
     const renewed =
       "answer" in answered ? renewedToken(held, answered.answer, asked) : answered.reason;
     if (typeof renewed !== "string") {
       const next = renewalTime(renewed);
-      await end(next && Math.max(next, asked + LEAST_BETWEEN_MS), renewed);
+      const kept = withheld === null ? renewed : unrenewedToken(renewed, withheld);
+      await end(next && Math.max(next, asked + LEAST_BETWEEN_MS), kept);
       return { outcome: "renewed" };
     }
     // A repeated reason is not saved: each write gives the owner another version of the token.
-    const isNews = renewalFailureOf(held) !== renewed;
+    const isNews = withheld === null && said !== renewed;
     await end(now + pauseMs, isNews ? unrenewedToken(held, renewed) : undefined);
     return { outcome: "failed", reason: renewed };
   });

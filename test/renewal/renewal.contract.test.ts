@@ -2,6 +2,7 @@ import { createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
 import { formatInstant, parseInstant } from "../../src/model/instant.ts";
+import { afterChange } from "../../src/model/token-destination.ts";
 import { LEAST_BETWEEN_MS, renewalFailureOf } from "../../src/model/token-renewal.ts";
 import { ofSetting, tokenResource } from "../../src/model/token.ts";
 import type { Token } from "../../src/model/token.ts";
@@ -234,6 +235,34 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(await system.outcomes()).toEqual({ superseded: 1 });
     const due = await system.store.renewals.listDue(NOON + 2 * LEAST_BETWEEN_MS);
     expect(due).toMatchObject([{ id }]);
+  });
+
+  it("keeps the reason why a token is withheld since its endpoint was asked", async () => {
+    for (const answer of ['{"access_token":"new"}', "no token"]) {
+      let change = async (): Promise<void> => undefined;
+      await using system = await start((_, response) => {
+        void change().then(() => response.end(answer));
+      });
+      const { documents } = system.store;
+      const id = await insertToken(system.store, system.url, { sharer: "bob" });
+      change = async () => {
+        const [token] = await documents.getMany("token", [id]);
+        if (!token) throw new Error("the token is gone");
+        const { auth_id } = (token.document as Token).meta;
+        const [setting] = await documents.getMany("auth_setting", [auth_id]);
+        if (!setting) throw new Error("the setting is gone");
+        const before = setting.document as AuthSetting;
+        const settings = { ...before.settings, access_token_url: "http://b.example/" };
+        const after = { ...setting, document: { ...before, settings } };
+        await documents.replace({ ...after, filters: {} });
+        const document = afterChange(token, setting, after);
+        await documents.replace({ ...token, document, filters: { auth_id } });
+      };
+      await system.run();
+      expect((await system.tokenOf(id)).api_response["renewal_error"]).toBe(
+        "the owner of the authentication setting changed settings.access_token_url: update the token to use it there",
+      );
+    }
   });
 
   it("gives no token to one that moved to another setting meanwhile", async () => {
