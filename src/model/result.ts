@@ -178,6 +178,9 @@ export type RunReport = Static<typeof RunReportSchema>;
 
 export const runReportValidator = createValidator(RunReportSchema);
 
+/** The agent of every simulated result. */
+export const SIMULATION = "simulation";
+
 /** The latency of statistics, in whole milliseconds, from a total in microseconds. */
 export const latencyOf = (total: number | null): number | null =>
   total === null ? null : Math.round(total / 1000);

@@ -1,7 +1,7 @@
 // Simulated runs: each as it was ordered, with the report that an agent might have made of it.
 import { formatInstant } from "../model/instant.ts";
 import { resultWithoutCall } from "../model/result-without-call.ts";
-import { categoryOf } from "../model/result.ts";
+import { categoryOf, SIMULATION } from "../model/result.ts";
 import type { ReportedResult, RunReport } from "../model/result.ts";
 import { dueRun, expiryOf, MINUTE_MS, nextTrigger } from "../model/slots.ts";
 import { placeInSecond } from "../model/tick.ts";
@@ -13,9 +13,6 @@ import type { Exchange } from "./exchange.ts";
 import type { Plan, Series } from "./plan.ts";
 import { createRandom, partOfKey } from "./random.ts";
 import type { Random } from "./random.ts";
-
-/** The agent of every simulated result. */
-const SIMULATION = "simulation";
 
 export interface SimulatedRun {
   readonly run: PendingRun;

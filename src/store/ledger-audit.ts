@@ -1,5 +1,6 @@
 // Audits the ledger: each run due in the last hours must have either an outcome or a pending run.
 import { sql } from "kysely";
+import { SIMULATION } from "../model/result.ts";
 import { dueKeys, MINUTE_MS } from "../model/slots.ts";
 import { encodeTime, TIME_DIGITS } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
@@ -35,7 +36,10 @@ export const createLedgerAudit = (database: Database) => ({
     const rows = database.kysely.selectFrom("opening_slots").select("slot").orderBy("slot");
     return (await rows.execute()).map(({ slot }) => slot);
   },
-  /** Counts by message the MISSED outcomes of runs triggered since `from` and before `to`. */
+  /**
+   * Counts by message the MISSED outcomes of runs triggered since `from` and before `to`, except
+   * simulated ones.
+   */
   missed: (from: number, to: number): Promise<Map<string, number>> =>
     missedBetween(database, from, to),
   /** Counts by location the runs without an outcome that were due before the instant. */
@@ -128,6 +132,9 @@ async function missedBetween(
     .select((eb) => ["message", eb.fn.countAll<number>().as("count")])
     .where(idsBetween(from, to))
     .where("result", "=", numberOf(database, "MISSED"))
+    .where((eb) =>
+      eb.or([eb("agent", "is", null), eb("agent", "not in", numberOf(database, SIMULATION))]),
+    )
     .groupBy("message");
   const messages = kysely
     .selectFrom("workflow_results")

@@ -1,5 +1,6 @@
 // Inspecting a store read-only: it finds what the ledger lacks, and changes nothing.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { RunReport } from "../../src/model/result.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { newId, scheduledRunId } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -52,6 +53,26 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
       due_time: trigger_time + run_delay * 1000,
       location_id: "paris",
     });
+
+  it("counts the missed runs, but no simulated ones", async () => {
+    const slot = T0 - 60 * MINUTE_MS;
+    const runs = [runOf(newId(T0), slot, 0), runOf(newId(T0), slot, 0), runOf(newId(T0), slot, 0)];
+    await store.pendingRuns.insert(runs);
+    const [byHub, byAgent, simulated] = runs as [PendingRun, PendingRun, PendingRun];
+    const message = "agent_offline: no agent was online";
+    await store.results.recordMissed([{ run: byHub, result: "MISSED", message }]);
+    expect(await inspection.missed(slot, slot + 1)).toEqual(new Map([[message, 1]]));
+    await store.results.record([
+      missedBy("agent", byAgent, "started_late: …"),
+      missedBy("simulation", simulated, message),
+    ]);
+    expect(await inspection.missed(slot, slot + 1)).toEqual(
+      new Map([
+        [message, 1],
+        ["started_late: …", 1],
+      ]),
+    );
+  });
 
   it("finds the runs without an outcome and those with two rows, whatever their delay", async () => {
     const [near, far, late] = [await deploy(5), await deploy(150), await deploy(7)];
@@ -135,3 +156,12 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
     await expect(inspection.agents.orderDrain("agent", true)).rejects.toThrow(/read-?only/);
   });
 });
+
+function missedBy(agent_id: string, run: PendingRun, message: string): RunReport {
+  const { results, ...report } = aReport(run, { result: "MISSED" });
+  return {
+    ...report,
+    agent_id,
+    results: results.map((result) => ({ ...result, meta: { ...result.meta, agent_id, message } })),
+  };
+}
