@@ -15,7 +15,7 @@ import { COMPILED_CODE, makeFolder, oneLine, runSonde, startSonde } from "../sup
 import type { TestFolder } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 
-describe("the command line", { timeout: 60_000 }, () => {
+describe("the command line", () => {
   it.concurrent.each([
     [[], /^Usage: sonde COMMAND [^]+\n {2}serve [^]+\n {2}migrate /],
     [["-h"], /^Usage: sonde COMMAND /],
@@ -195,7 +195,7 @@ it("quotes an agent's environment for the shell", async () => {
   expect(read).toBe("paris nats://<host>:4222");
 });
 
-describe("an invalid configuration", { timeout: 60_000 }, () => {
+describe("an invalid configuration", () => {
   it("is reported in full, before anything listens or is created", async () => {
     using folder = makeFolder();
     const { code, stdout, stderr } = await runSonde(["serve", "--roles", "api,cook"], {
@@ -234,7 +234,7 @@ describe("an invalid configuration", { timeout: 60_000 }, () => {
   });
 });
 
-it("prints the effective settings without secrets", { timeout: 60_000 }, async () => {
+it("prints the effective settings without secrets", async () => {
   const { code, stdout } = await runSonde(["config", "print"], {
     env: {
       SONDE_NATS_URL: "nats://ann:s3cret@nats:4222",
@@ -250,7 +250,7 @@ it("prints the effective settings without secrets", { timeout: 60_000 }, async (
   expect(stdout).not.toMatch(/s3cret|0123456789abcdef/);
 });
 
-describe("a failed start ends with one line and exit code 1", { timeout: 60_000 }, () => {
+describe("a failed start ends with one line and exit code 1", () => {
   it.concurrent.each([
     [
       "SONDE_OPS_PORT",

@@ -28,7 +28,7 @@ const getVariable = async (sonde: SondeProcess, name: string) => {
   return status === 200 && text.includes(`s3cret-${name}`);
 };
 
-describe("a master key other than the database's", { timeout: 60_000 }, () => {
+describe("a master key other than the database's", () => {
   it("is rejected with one line, and the right one still decrypts", async () => {
     using folder = makeFolder();
     const env = { SONDE_BOOTSTRAP_KEY: KEY };
@@ -75,7 +75,7 @@ describe("a master key other than the database's", { timeout: 60_000 }, () => {
   });
 });
 
-it("rotates to a new master key while it serves", { timeout: 60_000 }, async () => {
+it("rotates to a new master key while it serves", async () => {
   using folder = makeFolder();
   const [before, after] = [newKey(), newKey()];
   const withKeys = (current: string, old?: string) => ({
@@ -111,7 +111,7 @@ it("rotates to a new master key while it serves", { timeout: 60_000 }, async () 
   expect([await getVariable(sonde, "A"), await getVariable(sonde, "B")]).toEqual([true, true]);
 });
 
-it("audits changes made on the command line, and lists them", { timeout: 60_000 }, async () => {
+it("audits changes made on the command line, and lists them", async () => {
   using folder = makeFolder();
   const sonde = async (...args: string[]): Promise<string> => {
     let printed = "";
@@ -184,7 +184,7 @@ it.each([
   expect(print).not.toHaveBeenCalled();
 });
 
-it("creates each call once, even when killed before answering", { timeout: 60_000 }, async () => {
+it("creates each call once, even when killed before answering", async () => {
   using folder = makeFolder();
   const options = {
     folder: folder.path,

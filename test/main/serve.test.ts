@@ -38,7 +38,7 @@ const printed = (stdout: string): Record<string, string>[] =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-describe("serve --demo", { timeout: 60_000 }, () => {
+describe("serve --demo", () => {
   it("shows the address, shows the key once, runs its calls immediately and resumes at the next start", async () => {
     using folder = await makeDemoFolder();
     let firstCalls: readonly ListedCall[];
@@ -383,7 +383,7 @@ describe("beside a serving process", { timeout: 120_000 }, () => {
   });
 });
 
-describe("the embedded agent", { timeout: 60_000 }, () => {
+describe("the embedded agent", () => {
   it("does not call Sonde's own ports, even at allowed addresses", async () => {
     await using target = await startTarget();
     await using sonde = startSonde(["serve"], {
@@ -406,7 +406,7 @@ describe("the embedded agent", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a signal during startup", { timeout: 60_000 }, () => {
+describe("a signal during startup", () => {
   it.each([
     ["SIGINT", "PostgreSQL", "SONDE_DATABASE_URL", "postgres://127.0.0.1:"],
     ["SIGTERM", "NATS", "SONDE_NATS_URL", "nats://127.0.0.1:"],
@@ -444,7 +444,7 @@ describe("a signal during startup", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a signal", { timeout: 60_000 }, () => {
+describe("a signal", () => {
   it.each([
     ["SIGINT", 1],
     ["SIGTERM", 1],

@@ -34,7 +34,7 @@ function locationsIn(dataDir: string): unknown[] {
   return rows.map(({ id }) => id);
 }
 
-describe("sonde simulate", { timeout: 60_000 }, () => {
+describe("sonde simulate", () => {
   it("prints what it made to stdout, and its progress to stderr", async () => {
     using folder = makeFolder();
     const { code, stdout, stderr } = await runSonde(
