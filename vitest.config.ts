@@ -84,7 +84,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "servers",
-          globalSetup: ["test/support/servers.ts"],
+          globalSetup: ["test/support/built-program.ts", "test/support/servers.ts"],
           include: ownProcess,
           exclude: [LONG],
           env: { STORES: "postgres", BUSES: "nats" },
@@ -94,6 +94,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "pages",
+          globalSetup: ["test/support/built-program.ts"],
           include: [PAGES],
           exclude: [SPEED],
           maxWorkers: 2,
@@ -104,6 +105,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "speed",
+          globalSetup: ["test/support/built-program.ts"],
           include: [SPEED],
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
@@ -113,7 +115,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "faults",
-          globalSetup: ["test/support/servers.ts"],
+          globalSetup: ["test/support/built-program.ts", "test/support/servers.ts"],
           include: [LONG],
           testTimeout: 8 * 60_000,
           env: { STORES: "postgres", BUSES: "nats" },

@@ -36,7 +36,7 @@ if ! "$tool" exec --interactive "$container" node --input-type=module - <deploy/
   "$tool" logs "$container" >&2
   exit 1
 fi
-"$tool" exec "$container" node src/main.ts health
+"$tool" exec "$container" node dist/main.js health
 
 "$tool" stop --time 30 "$container" >/dev/null
 code=$("$tool" inspect --format '{{.State.ExitCode}}' "$container")

@@ -1,7 +1,8 @@
 // The version that runs, from package.json.
 import { readFileSync } from "node:fs";
+import { installed } from "./runtime/installation.ts";
 
-const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+const manifest = JSON.parse(readFileSync(installed("package.json"), "utf8")) as {
   readonly version: string;
 };
 

@@ -111,7 +111,7 @@ const RULES: Readonly<Record<string, Rule>> = {
     packages: [],
   },
   "compose/": { ours: [""], packages: [] },
-  "version.ts": { ours: [], packages: [] },
+  "version.ts": { ours: ["runtime/installation.ts"], packages: [] },
   "client/": { ours: ["model/", "client/"], packages: [], builtins: false },
   "commands/": { ours: [""], packages: ["commander", "@bomb.sh/tab"] },
   // Of the server, the pages know only the interface and its rules.

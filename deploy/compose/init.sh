@@ -8,7 +8,7 @@ umask 077
 unset SONDE_NATS_NKEY_FILE
 
 sonde() {
-  node /app/src/main.ts "$@"
+  node /app/dist/main.js "$@"
 }
 
 sonde migrate

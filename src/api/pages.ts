@@ -1,12 +1,12 @@
 // Serves the web pages: the files that `npm run build` makes in web/dist.
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
-import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { installed } from "../runtime/installation.ts";
 import { entityTag } from "./http/serve-endpoint.ts";
 
-const DIST = fileURLToPath(new URL("../../web/dist/", import.meta.url));
+const DIST = installed("web/dist/");
 
 /** The first segment of the path of each page; the pages themselves route what follows. */
 export const PAGES = [

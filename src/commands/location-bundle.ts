@@ -1,14 +1,14 @@
 // The archive that sets up a machine as an agent of a location: `sonde locations add --bundle`.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
+import { installed } from "../runtime/installation.ts";
 import { VERSION } from "../version.ts";
 import { tarOf } from "./tar.ts";
 import type { WrittenFile } from "./written-files.ts";
 
 /** Shipped with the program, but not in its image, which needs no unit. */
-const UNIT = fileURLToPath(new URL("../../deploy/systemd/sonde-agent@.service", import.meta.url));
+const UNIT = installed("deploy/systemd/sonde-agent@.service");
 
 /** Throws when the file exists already, or cannot be written. `now`: epoch milliseconds. */
 export function writeBundle(
@@ -93,7 +93,7 @@ As root in this folder; the image's user has the id 10001:
 
 In this folder, with Sonde ${VERSION} in /opt/sonde:
 
-    set -a && . ./agent.env && /opt/sonde/node_modules/.bin/node /opt/sonde/src/main.ts serve
+    set -a && . ./agent.env && /opt/sonde/node_modules/.bin/node /opt/sonde/dist/main.js serve
 
 The agent is at work when \`curl http://127.0.0.1:9464/readyz\` says so, and the hub's
 \`GET /api/2/agents/\` lists it.

@@ -1,4 +1,5 @@
 // An agent in a thread of its own, as the main thread sees it.
+import { extname } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type { Bus } from "../bus/bus.ts";
@@ -15,6 +16,9 @@ import type { AgentThreadCalls, AgentThreadData, AgentThreadOrder } from "./agen
 import type { LocationKeys } from "./location-keys.ts";
 
 export type AgentThread = ReturnType<typeof startAgentThread>;
+
+/** Beside this module in `src/compose/`, and among the files of `dist/`. */
+const ENTRY = new URL(`./agent-worker-entry${extname(import.meta.url)}`, import.meta.url);
 
 const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 24 };
 
@@ -78,7 +82,7 @@ function startWorker(config: Config, port?: MessagePort) {
     log: logSettingsOf(config.logLevel, config.logFormat),
     port,
   };
-  const worker = new Worker(new URL("./agent-worker-entry.ts", import.meta.url), {
+  const worker = new Worker(ENTRY, {
     workerData: data,
     transferList: port ? [port] : [],
     resourceLimits: RESOURCE_LIMITS,

@@ -1,8 +1,8 @@
 // Keeps compiled code on disk between starts: Node strips types and compiles only what changed.
 import { enableCompileCache, flushCompileCache } from "node:module";
-import { fileURLToPath } from "node:url";
+import { installed } from "./installation.ts";
 
-const FOLDER = fileURLToPath(new URL("../../node_modules/.cache/sonde", import.meta.url));
+const FOLDER = installed("node_modules/.cache/sonde");
 
 /**
  * Applies to the modules that this thread imports afterwards. Node creates a folder for each user

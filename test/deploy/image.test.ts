@@ -40,7 +40,7 @@ it("has the Node that the tests run on, from a base pinned by version", () => {
 
 it("starts Node as `npm start` does", () => {
   const command = execForm(lastOf(image, "ENTRYPOINT"));
-  expect(command).toEqual(["node", ...V8_OPTIONS, "/app/src/main.ts"]);
+  expect(command).toEqual(["node", ...V8_OPTIONS, "/app/dist/main.js"]);
 });
 
 describe("the image's files in an empty root", () => {
@@ -52,9 +52,9 @@ describe("the image's files in an empty root", () => {
   it("are the program, its pages and its production packages, readable by every user", () => {
     expect(readdirSync(root).toSorted()).toEqual(["app", "data"]);
     expect(readdirSync(join(root, "app")).toSorted()).toEqual([
+      "dist",
       "node_modules",
       "package.json",
-      "src",
       "web",
     ]);
     expect(readdirSync(join(root, "app/web"))).toEqual(["dist"]);

@@ -4,10 +4,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
 import { createDatabase } from "../support/postgres.ts";
-import { COMPILED_CODE, makeFolder, runSonde, V8_OPTIONS } from "../support/process.ts";
+import { COMPILED_CODE, MAIN, makeFolder, runSonde, V8_OPTIONS } from "../support/process.ts";
 import { RULE_FILES, startPrometheus } from "../support/prometheus.ts";
 import type { Prometheus } from "../support/prometheus.ts";
 import { startService } from "../support/service.ts";
@@ -28,7 +27,6 @@ export interface LiveShell extends AsyncDisposable {
 }
 
 const LOCATION = "local";
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 
 /** Replaces what the README defines for systemd, Compose and Kubernetes. */
 const DEFINITIONS = `

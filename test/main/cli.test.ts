@@ -14,12 +14,11 @@ import { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { freePort } from "../support/free-port.ts";
 import { storeInsight, WEEK_MS } from "../support/insights.ts";
-import { makeFolder, startSonde } from "../support/process.ts";
+import { MAIN, makeFolder, startSonde } from "../support/process.ts";
 import type { SondeProcess } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 
-const MAIN = join(import.meta.dirname, "../../src/main.ts");
 const WRONG_KEY = "0123456789abcdefghijABCDEFGHIJs3";
 const bash = promisify(execFile);
 

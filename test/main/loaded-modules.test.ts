@@ -4,16 +4,19 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { makeFolder, startSonde } from "../support/process.ts";
 
-const NOTED = "node_modules/(?:@opentelemetry/(?!api/)|pino-pretty)";
+/** What the built program names where each of these modules begins. */
+const NOTED = "^// node_modules/(?:@opentelemetry/(?!api/)|pino-pretty).*";
 
-/** Notes each matching module that the process or its threads load. */
+/** Notes each of them that the process or its threads load. */
 const hook = (file: string): string => `
   import { registerHooks } from "node:module";
   import { appendFileSync } from "node:fs";
   registerHooks({
     load(url, context, next) {
-      if (new RegExp(${JSON.stringify(NOTED)}).test(url)) appendFileSync(${JSON.stringify(file)}, url + "\\n");
-      return next(url, context);
+      const loaded = next(url, context);
+      const found = String(loaded.source).match(new RegExp(${JSON.stringify(NOTED)}, "gm"));
+      if (found) appendFileSync(${JSON.stringify(file)}, found.join("\\n"));
+      return loaded;
     },
   });`;
 

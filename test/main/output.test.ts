@@ -8,9 +8,7 @@ import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import { expect, it, onTestFinished } from "vitest";
 import { findProgram } from "../support/programs.ts";
-import { makeFolder, runSonde, startSonde } from "../support/process.ts";
-
-const MAIN = join(import.meta.dirname, "../../src/main.ts");
+import { MAIN, makeFolder, runSonde, startSonde } from "../support/process.ts";
 
 it("output reaches a slow reader in full", async () => {
   using folder = makeFolder();

@@ -3,15 +3,13 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { linesOf } from "../../src/status/screen.ts";
 import { freePort } from "../support/free-port.ts";
-import { COMPILED_CODE, makeFolder, runSonde, startSonde } from "../support/process.ts";
+import { COMPILED_CODE, MAIN, makeFolder, runSonde, startSonde } from "../support/process.ts";
 import { findProgram } from "../support/programs.ts";
 import { until } from "../support/until.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
 const ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 const LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 const HOME = "\x1b[H";

@@ -11,7 +11,8 @@ import { expect } from "vitest";
 import { track } from "./no-leftovers.ts";
 import { findProgram } from "./programs.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
+/** The entry point of the program as users start it; `built-program.ts` builds it. */
+export const MAIN = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
 /**
  * Shared by every process of the tests: a start that finds compiled code takes little more than
  * half the time.
