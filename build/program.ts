@@ -2,6 +2,7 @@
 // and takes 0.6 times as long. `node src/main.ts` runs the sources as they are.
 import { rolldown } from "rolldown";
 import { keepingEarlier } from "./earlier-builds.ts";
+import { inLatin1, requiringHttp } from "./smaller.ts";
 
 await using program = await rolldown({
   input: { main: "src/main.ts", "agent-worker-entry": "src/compose/agent-worker-entry.ts" },
@@ -10,7 +11,7 @@ await using program = await rolldown({
     "@fastify/swagger-ui", // serves files that lie beside its own
     "hdr-histogram-js", // finds zlib by `eval`
   ],
-  plugins: [keepingEarlier()],
+  plugins: [requiringHttp(), inLatin1(), keepingEarlier()],
 });
 await program.write({
   dir: "dist",
