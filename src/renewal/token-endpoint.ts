@@ -22,6 +22,9 @@ export type TokenAnswer =
   | { readonly reason: string };
 
 const TIMEOUT_MS = 10_000;
+// The limit for every address but the last: time for the SYN and its first retransmission (RFC 6298
+// section 2). Node's default is a quarter of a second.
+const ATTEMPT_MS = 1500;
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** Includes the head and the framing. */
 const MAX_READ_BYTES = 4 * MAX_ANSWER_BYTES;
@@ -40,6 +43,7 @@ export async function askForToken(
   const open = buildConnector({
     // Makes Node ask the lookup for all addresses.
     autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
     lookup: permittedLookup(network, port),
     // Ends a pending lookup or connection, which `destroy` waits for.
     signal: deadline,

@@ -10,6 +10,7 @@ import type { ResolverSettings } from "../../src/net/resolve-host.ts";
 import { askForToken } from "../../src/renewal/token-endpoint.ts";
 import type { TokenNetwork } from "../../src/renewal/token-endpoint.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { startBlackHole } from "../support/black-hole.ts";
 import { startNameServer } from "../support/name-server.ts";
 import type { Answer } from "../support/name-server.ts";
 import { endless, startRawTarget, startTarget } from "../support/target-server.ts";
@@ -89,6 +90,13 @@ describe("the name of a token endpoint", () => {
       allow: ["127.0.0.1"],
     });
     expect(answer).toEqual({ answer: NEW });
+  });
+
+  it("is not given up at an address that has not accepted within a quarter of a second", async () => {
+    await using hole = await startBlackHole();
+    const resolver = { resolve: async () => ["127.0.0.1", "::1"] };
+    const answer = await ask(`http://a.example:${hole.port}`, { resolver, timeoutMs: 1000 });
+    expect(answer).toEqual({ reason: "the token endpoint did not answer within 1 s" });
   });
 
   it("may be localhost, in the hosts file or of the local network", async () => {
