@@ -46,7 +46,7 @@ export function createCookies(clock: Clock) {
     const end = clock.monotonic() + left;
     cookie.maxAge = null;
     cookie.expires = end > LATEST_DATE ? "Infinity" : new Date(end);
-    if (!jar.setCookieSync(cookie, url.href, { ignoreError: true })) return false;
+    if (!jar.setCookieSync(cookie, asWritten(url), { ignoreError: true })) return false;
     const id = idOf(cookie);
     const hasRoom = stored.has(id) || stored.size < MAX_STORED;
     if (left > 0 && hasRoom) stored.set(id, cookie);
@@ -59,7 +59,7 @@ export function createCookies(clock: Clock) {
     headerFor(url: URL): string {
       forgetExpired();
       let header = "";
-      for (const cookie of jar.getCookiesSync(url.href, { expire: false, sort: true })) {
+      for (const cookie of jar.getCookiesSync(asWritten(url), { expire: false, sort: true })) {
         const longer = `${header}${header && "; "}${cookie.cookieString()}`;
         if (longer.length > MAX_HEADER_BYTES) break;
         header = longer;
@@ -89,6 +89,9 @@ function readCookie(text: string): Cookie | undefined {
   const cookie = text.length > MAX_SET_COOKIE_BYTES ? undefined : Cookie.parse(text);
   return /[^ -~]/.test(cookie?.domain ?? "") ? undefined : cookie;
 }
+
+/** tough-cookie decodes the path of a URL, but not the `Path` of a cookie: undoes the first. */
+const asWritten = (url: URL): string => url.href.replaceAll("%", "%25");
 
 const idOf = ({ domain, path, key }: Cookie): string => JSON.stringify([domain, path, key]);
 

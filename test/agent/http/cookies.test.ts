@@ -171,6 +171,13 @@ it.each<[string, string, string[], string, string]>([
     "a=1",
   ],
   [
+    "below its Path with an escape",
+    "https://www.shop.example.com/a%20b/c",
+    ["a=1; Path=/a%20b", "b=2; Path=/a%20b/%63", "c=3; Path=/%61%20b"],
+    "https://www.shop.example.com/a%20b/d",
+    "a=1",
+  ],
+  [
     "of the longer path first, then of the older ones",
     HOST,
     ["a=1; Path=/", "b=2", "c=3; Path=/a/b", "d=4", "a=5; Path=/"],
@@ -201,6 +208,14 @@ it.each<[string, string, string[], string, string]>([
 ])("sends a cookie %s", (_where, from, setCookies, to, expected) => {
   expect(sent(from, setCookies, to)).toBe(expected);
 });
+
+it.each(["https://example.com/a/b", "https://example.com/a%20b/c"])(
+  "names the cookies that replace those of the request to %s",
+  (url) => {
+    const cookie = { key: "Set-Cookie", value: "a=1" };
+    expect(createCookies(systemClock).store(new URL(url), [cookie])).toEqual(new Set(["a"]));
+  },
+);
 
 const LOGIN = "http://example.com/login";
 
