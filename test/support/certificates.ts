@@ -27,6 +27,8 @@ export interface Certificates {
   readonly selfSigned: Certificate;
   /** Self-signed, with a subject of thousands of characters. */
   readonly longNamed: Certificate;
+  /** Of a key that OpenSSL takes for too short: serve it with `DEFAULT@SECLEVEL=0`. */
+  readonly weak: Certificate;
   /** Signed by an authority that `trusting` does not know. */
   readonly ofStranger: Certificate;
 }
@@ -56,6 +58,7 @@ export function createCertificates(): Certificates {
         Array.from({ length: 40 }, () => `OU=${"x".repeat(60)}`).join("/"),
         "CA:FALSE",
       ),
+      weak: sign({ name: "weak", key: "rsa:1024" }),
       ofStranger: sign({ name: "foreign", authority: "stranger" }),
     };
   } finally {
@@ -69,6 +72,8 @@ interface Order {
   readonly subject?: string;
   /** Alternative names; default: those of the loopback interface. */
   readonly san?: string | undefined;
+  /** For `openssl req -newkey`; default: an elliptic curve. */
+  readonly key?: string;
   /** Days from now. */
   readonly fromDay?: number;
   readonly toDay?: number;
@@ -118,7 +123,7 @@ function createWorkshop(folder: string): Workshop {
       writeFileSync(join(folder, `${name}.cnf`), configuration(name, san));
       writeFileSync(join(folder, `${name}.index`), "");
       openssl("req -nodes", {
-        ...newKey,
+        ...(order.key === undefined ? newKey : { newkey: order.key }),
         subj: `/${subject}`,
         keyout: `${name}.key`,
         out: `${name}.csr`,

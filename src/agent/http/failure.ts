@@ -115,6 +115,11 @@ const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
     "tls_untrusted",
     "the certificate chain ends in an authority that is not trusted",
   ],
+  // Node's code for all that it has no name for.
+  UNSPECIFIED: [
+    "tls_untrusted",
+    "the certificate cannot be verified: its key or a signature may be too weak",
+  ],
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: [
     "tls_client_certificate",
     "the server requires a client certificate",

@@ -15,6 +15,11 @@ const FAULTS: [string, TargetOptions["tls"], string][] = [
   ["a self-signed certificate", certificates.selfSigned, "tls_self_signed"],
   ["a certificate of an unknown authority", certificates.ofStranger, "tls_untrusted"],
   [
+    "a certificate of a weak key",
+    { ...certificates.weak, ciphers: "DEFAULT@SECLEVEL=0" },
+    "tls_untrusted",
+  ],
+  [
     "an old protocol version only",
     {
       ...certificates.good,
@@ -137,7 +142,7 @@ describe("a target with", () => {
     await expect.poll(() => target.open()).toBe(0);
   });
 
-  it.each(FAULTS.slice(0, 5))("%s is called nevertheless with insecure-tls", async (_, tls) => {
+  it.each(FAULTS.slice(0, 6))("%s is called nevertheless with insecure-tls", async (_, tls) => {
     await using target = await startTarget(undefined, { tls });
     const outcome = await call(target.url, {
       secureContext,
