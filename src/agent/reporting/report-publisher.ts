@@ -98,7 +98,8 @@ export function createReportPublisher(settings: ReportPublisherSettings) {
 
 /**
  * Gathers reports into batches, and sends up to `PIPELINED` of them at a time. Before it sends, it
- * offers all that wait to `divert`, which returns whether it took them. `send` never rejects.
+ * offers those that wait to `divert`, which returns whether it took them: a few at a time, since it
+ * may refuse them again and again. `send` never rejects.
  */
 function createLine(
   divert: (waiting: readonly Waiting[]) => boolean,
@@ -110,7 +111,7 @@ function createLine(
   const flush = (): void => {
     clearTimeout(gathering);
     gathering = undefined;
-    if (line.length > 0 && divert(line)) line.length = 0;
+    while (line.length > 0 && divert(line.slice(0, BATCH_REPORTS))) line.splice(0, BATCH_REPORTS);
     while (line.length > 0 && underWay < PIPELINED) {
       underWay += 1;
       const batch = { waiting: line.splice(0, batchSize(line)), spooled: false };
