@@ -1,5 +1,5 @@
-// Filters the start of a response for undici: drops an unsolicited 100 Continue, which a client
-// should ignore (RFC 9110 section 15.2), and passes a status line on in one piece, because undici
+// Filters the start of a response for undici: drops interim responses (RFC 9110 section 15.2), of
+// which undici takes some for faults, and passes a status line on in one piece, because undici
 // keeps only the last piece.
 import type { Socket } from "node:net";
 import { CallFailure } from "./failure.ts";
@@ -39,23 +39,21 @@ const END_OF_HEAD = "\r\n\r\n";
 const PROTOCOL = "HTTP/1.";
 // 101 ends HTTP on the connection.
 const INTERIM = /^HTTP\/1\.\d 1(?!01)\d\d(?: .*)?\r\n$/;
-const CONTINUE = /^HTTP\/1\.\d 100[ \r]/;
 
 export function createStartFilter() {
   let withheld: Buffer = NOTHING;
   let interims = 0;
   let done = false;
 
-  /** What undici may read of the next interim response; undefined until that is complete. */
-  const passInterim = (): Buffer | undefined => {
+  /** Returns whether the next interim response was complete. */
+  const dropInterim = (): boolean => {
     const line = firstOf(withheld);
     done = !mayBeStatusLine(line) || (isWhole(line) && !INTERIM.test(line));
     const end = done ? -1 : withheld.indexOf(END_OF_HEAD);
-    if (end < 0) return undefined;
-    const interim = withheld.subarray(0, end + END_OF_HEAD.length);
-    withheld = withheld.subarray(interim.length);
+    if (end < 0) return false;
+    withheld = withheld.subarray(end + END_OF_HEAD.length);
     interims += 1;
-    return CONTINUE.test(line) ? NOTHING : interim;
+    return true;
   };
 
   return {
@@ -64,17 +62,14 @@ export function createStartFilter() {
     /** Returns what undici may read now, or a text that says what is too large. */
     pass(chunk: Buffer): Buffer | string {
       if (done) return chunk;
-      withheld = joined([withheld, chunk]);
-      const passed: Buffer[] = [];
-      for (let next = passInterim(); next; next = passInterim()) {
+      withheld = withheld.length === 0 ? chunk : Buffer.concat([withheld, chunk]);
+      while (dropInterim())
         if (interims > MAX_INTERIM_RESPONSES)
           return `more than ${MAX_INTERIM_RESPONSES} interim responses`;
-        passed.push(next);
-      }
-      if (done) return joined([...passed, withheld]);
+      if (done) return withheld;
       return withheld.length > MAX_WITHHELD_BYTES
         ? `a status line or an interim response of more than ${MAX_WITHHELD_BYTES} bytes`
-        : joined(passed);
+        : NOTHING;
     },
   };
 }
@@ -91,8 +86,3 @@ const isWhole = (line: string): boolean => line.endsWith("\n");
 
 const mayBeStatusLine = (line: string): boolean =>
   PROTOCOL.startsWith(line.slice(0, PROTOCOL.length));
-
-const joined = (buffers: readonly Buffer[]): Buffer => {
-  const [first = NOTHING, ...others] = buffers.filter(({ length }) => length > 0);
-  return others.length === 0 ? first : Buffer.concat([first, ...others]);
-};

@@ -46,9 +46,8 @@ export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailu
   };
 
   return {
-    /** Called by undici, for interim responses (RFC 9110 section 15.2) as well. */
+    /** Called by undici. */
     onResponseStart: (controller: Controller, status: number, _: unknown, text = ""): void => {
-      if (isInterim(status)) return;
       const fault = readHead(trace, controller, status, text);
       const encoding = headerOf("content-encoding");
       if (encoding !== "") codings = knownCodings(encoding);
@@ -110,8 +109,6 @@ const valueOf = (headers: readonly KeyValue[], name: string): string =>
     .filter(({ key }) => key.toLowerCase() === name)
     .map(({ value }) => value)
     .join(",");
-
-const isInterim = (status: number): boolean => status >= 100 && status < 200 && status !== 101;
 
 const malformed = (text: string): CallFailure => new CallFailure("malformed_response", text);
 

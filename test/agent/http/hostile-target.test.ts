@@ -63,6 +63,12 @@ describe("an unusual response", () => {
   it.each([
     ["199 before it", `HTTP/1.1 199 What\r\n\r\n${OK}${BODY}`, 200, 2],
     ["103 before it", `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n${OK}${BODY}`, 200, 2],
+    [
+      "103 that closes before it",
+      `HTTP/1.1 103 E\r\nConnection: close\r\n\r\n${OK}${BODY}`,
+      200,
+      2,
+    ],
     ["an unasked 100 before it", `HTTP/1.1 100 Continue\r\nX-A: a\r\n\r\n${OK}${BODY}`, 200, 2],
     ["204 with bytes after it", `HTTP/1.1 204 No Content\r\n\r\nbody`, 204, 0],
     ["bytes after its body", `${OK}${BODY}HTTP/1.1 500 Oops\r\n\r\n`, 200, 2],
