@@ -152,12 +152,12 @@ async function runInTime(
 ): Promise<RunReport> {
   const { clock, metrics, runLog } = settings;
   const now = clock.now();
-  const lateness = now - tick.due_time;
+  const lateness = now - startOf(tick);
   const isTooLate = !hasPlace || now > tick.latest_start;
   if (!isTooLate) metrics.startLateness.observe(Math.max(0, lateness) / 1000);
   const report = isTooLate
     ? missedReport(settings, tick)
     : await makeRun(settings, prepareRun(settings, tick), control);
-  runLog.ended(report, tick, now - startOf(tick));
+  runLog.ended(report, tick, lateness);
   return report;
 }

@@ -32,7 +32,7 @@ export function createAgentMetrics(registry: Registry) {
     ),
     startLateness: histogram(
       "sonde_agent_start_lateness_seconds",
-      "Time between due time and start of runs.",
+      "How long after their place in time runs started.",
       [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60],
     ),
     timingUncertainty: histogram(

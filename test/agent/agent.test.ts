@@ -8,6 +8,7 @@ import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { unavailable } from "../../src/model/errors.ts";
 import type { Heartbeat } from "../../src/model/location.ts";
 import type { ReportedResult, RunReport } from "../../src/model/result.ts";
+import { startOf } from "../../src/model/tick.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
@@ -403,6 +404,20 @@ describe("an agent", () => {
     expect(metrics).toContain("sonde_agent_timing_uncertainty_seconds_count 1");
     expect(metrics).toContain("sonde_agent_uncertain_results_total 0");
     expect(metrics).toContain("sonde_agent_reports_unpublished 0");
+  });
+
+  it("counts the lateness of a run from its place in the second", async () => {
+    await using target = await startTarget();
+    const system = newSystem();
+    const { registry } = await startAgent(system);
+    const tick = { ...tickFor(target.url), deployment_id: "deployment" };
+    const place = startOf(tick) - tick.due_time;
+    expect(place).toBeGreaterThan(100);
+    await system.bus.publishTicks([tick]);
+    await expect.poll(() => registry.metrics()).toContain("sonde_agent_held_ticks 1");
+    await system.clock.advance(place);
+    await expect.poll(() => system.results()).toHaveLength(1);
+    expect(await registry.metrics()).toContain("sonde_agent_start_lateness_seconds_sum 0\n");
   });
 });
 
