@@ -1,11 +1,14 @@
 // Checks the Prometheus configuration and its alert rules with Prometheus' own tools.
 import { execFile } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { promisify } from "node:util";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { findProgram } from "../support/programs.ts";
 import { SHIPPED_CONFIG, startPrometheus } from "../support/prometheus.ts";
 import { alertNames, alertRules, RULES, ruleTests, RULE_TESTS } from "../support/alert-rules.ts";
+import { filledIn, queries } from "./dashboards.ts";
 
 const runProgram = promisify(execFile);
 
@@ -84,6 +87,44 @@ describe("each alert", () => {
     );
   });
 });
+
+it("the dashboards count a call that only ends in warnings as failing, as alerts do", async () => {
+  const about = (title: string) => queries.filter(({ panel }) => panel.endsWith(`: ${title}`));
+  const success = [...about("Success"), ...about("Calls and locations")];
+  const rates = success.filter(({ expr }) => expr.includes("probe_runs_total"));
+  expect(rates).toHaveLength(4);
+  const samples = { call_id: "shop", call_name: "Shop", location: "paris" };
+  const valueOf = (expr: string, value: number) => ({
+    expr: filledIn(expr, { call: "shop", range: "10m" }),
+    eval_time: "20m",
+    exp_samples: [{ labels: selectorOf(samples, labelsBy(expr)), value }],
+  });
+  const series = (result: string, values: string) => ({
+    series: `probe_runs_total${selectorOf({ ...samples, result })}`,
+    values,
+  });
+  const test = {
+    interval: "1m",
+    input_series: [series("pass", "0x30"), series("warning", "0+1x30"), series("fail", "0x30")],
+    promql_expr_test: [
+      ...rates.map(({ expr }) => valueOf(expr, 0)),
+      ...about("Failures").map(({ expr }) => valueOf(expr, 10)),
+    ],
+  };
+  const folder = mkdtempSync(join(tmpdir(), "sonde-promtool-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "tests.yml"), JSON.stringify({ rule_files: [], tests: [test] }));
+  await promtool("test", "rules", join(folder, "tests.yml"));
+});
+
+/** The labels that a query keeps. */
+const labelsBy = (expr: string): string[] =>
+  /\bby \(([\w, ]+)\)/.exec(expr)?.[1]?.split(", ") ?? [];
+
+const selectorOf = (
+  labels: Readonly<Record<string, string>>,
+  kept: readonly string[] = Object.keys(labels),
+): string => `{${kept.map((name) => `${name}="${labels[name]}"`).join(",")}}`;
 
 const formOf = (name: string, labels: Readonly<Record<string, string>>): string =>
   [name, labels["severity"], labels["window"] ?? ""].join(" ");
