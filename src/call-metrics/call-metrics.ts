@@ -1,5 +1,6 @@
 // Metrics of measured calls: counted as results are stored, named in the background, and bounded in
 // number.
+import { SIMULATION } from "../model/result.ts";
 import type { ReportedResult } from "../model/result.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
@@ -25,9 +26,13 @@ export function createCallMetrics(registry: Registry, max: number) {
     unlisted: () => listing.unlisted.size(),
   });
   return {
-    /** Counts stored results; pass each of them once. Cheap, because nothing is looked up here. */
+    /**
+     * Counts stored results, except simulated ones; pass each of them once. Cheap, because nothing
+     * is looked up here.
+     */
     record(results: readonly ReportedResult[]): void {
       for (const result of results) {
+        if (result.meta.agent_id === SIMULATION) continue;
         const pair = listing.find(result);
         if (pair) countResult(pair, result);
       }

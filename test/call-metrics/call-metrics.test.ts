@@ -4,6 +4,7 @@ import { createCallMetrics } from "../../src/call-metrics/call-metrics.ts";
 import { createListing } from "../../src/call-metrics/listing.ts";
 import { deploymentResource } from "../../src/model/deployment.ts";
 import type { Frequency } from "../../src/model/slots.ts";
+import { SIMULATION } from "../../src/model/result.ts";
 import type { Result, ResultCode } from "../../src/model/result.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { Registry, renderMetrics } from "../../src/runtime/metrics.ts";
@@ -71,6 +72,12 @@ describe("the series of a call", () => {
     expect(text).toMatch(/^probe_runs_total\{call_id="call",.*,result="skipped"\} 1$/m);
   });
 
+  it("do not count simulated results", async () => {
+    const text = await seriesAfter(ran("call", T0), simulated(ran("call", T0, "CONNECTION_ERROR")));
+    expect(text).toMatch(/^probe_success\{call_id="call",.*\} 1$/m);
+    expect(text).toMatch(/^probe_runs_total\{call_id="call",.*,result="fail"\} 0$/m);
+  });
+
   it("end an hour after a call without a deployment was run by hand", async () => {
     const text = await seriesAfter(byHand(ran("call", T0 - 2 * HOUR)));
     expect(text).not.toContain('call_id="call"');
@@ -101,6 +108,11 @@ const ran = (target_id: string, due_time: number, result: ResultCode = "COMPLETE
 const byHand = ({ meta, ...result }: Result): Result => ({
   ...result,
   meta: { ...meta, deployment_id: null, trigger: "MANUAL" },
+});
+
+const simulated = ({ meta, ...result }: Result): Result => ({
+  ...result,
+  meta: { ...meta, agent_id: SIMULATION },
 });
 
 const inWorkflow = ({ meta, ...result }: Result): Result => ({
