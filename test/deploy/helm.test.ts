@@ -426,15 +426,29 @@ describe("what surrounds the pods", () => {
     ]);
   });
 
-  it("lets the hub reach DNS, NATS and the database, and only its scheduler the world", () => {
+  it("lets the hub reach what its settings name, and only its scheduler the world", () => {
     const ports = (example: Example, name: string) =>
       egressOf(example, name).map(({ ports = [] }) => ports.map(({ port }) => port));
     expect(ports("hub", "sonde-hub")).toEqual([[53, 53], [4222], [5432]]);
-    expect(ports("full", "monitor-hub")).toEqual([[53, 53], [4223], [5432, 6432]]);
+    expect(ports("full", "monitor-hub")).toEqual([[53, 53], [4223], [5432, 6432], [4318]]);
     expect(blocksOf("hub", "sonde-scheduler").map(({ cidr }) => cidr)).toEqual([
       "0.0.0.0/0",
       "::/0",
     ]);
+  });
+
+  it.each([
+    ["https://traces.example.com/v1/traces", 443],
+    ["http://collector", 80],
+    ["http://[fd00::1]:4318", 4318],
+  ])("lets the hub reach the collector at %s", async (url, port) => {
+    const objects = await render(
+      ...valuesOf("hub"),
+      "--set-string",
+      `hub.settings.SONDE_OTLP_URL=${url}`,
+    );
+    const [policy] = ofKind(objects, "NetworkPolicy");
+    expect(policy?.spec.egress?.at(-1)).toEqual({ ports: [{ protocol: "TCP", port }] });
   });
 
   it("migrates the database before an upgrade replaces pods", async () => {

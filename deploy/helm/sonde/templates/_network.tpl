@@ -30,6 +30,12 @@
 {{- include "sonde.egressTo" (dict "peers" $nats.to "ports" (uniq $ports)) }}
 {{- end }}
 
+{{/* Takes a URL of http or https. */}}
+{{- define "sonde.portOfUrl" -}}
+{{- $url := urlParse . -}}
+{{- regexFind "[0-9]+$" (regexFind ":[0-9]+$" $url.host) | default (ternary "443" "80" (eq $url.scheme "https")) }}
+{{- end }}
+
 {{/* The world, and what egressAllow opens beyond. Takes { root, section }. */}}
 {{- define "sonde.targetEgress" -}}
 {{- $closed := .root.Values.networkPolicy.closedRanges -}}
