@@ -1,6 +1,14 @@
 // The units of deploy/systemd: what systemd reports about them, and whether they fit the program.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -61,4 +69,13 @@ describe.each(services)("%s", (name) => {
     expect(stopSeconds).toBeGreaterThan(STOP_DEADLINE_MS / 1000);
     expect(values("Restart")).toEqual(["always"]);
   });
+});
+
+it("documents read the logs of these units", () => {
+  const commands = globSync("docs/**/*.md").flatMap((file) => [
+    ...readFileSync(file, "utf8").matchAll(/journalctl (?:-\w*u|--unit) "?(sonde[\w@-]*)(?= )/g),
+  ]);
+  const named = commands.map(([, unit = ""]) => `${unit.replace(/@.*/, "@")}.service`);
+  expect(named).not.toEqual([]);
+  expect(named.filter((unit) => !services.includes(unit))).toEqual([]);
 });
