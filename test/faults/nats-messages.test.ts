@@ -245,10 +245,12 @@ describe("a batch that is larger than the server takes", () => {
 
 describe("many large messages that wait", () => {
   const publishLarge = async (bus: Bus, count: number): Promise<void> => {
-    const reports = Array.from({ length: count }, () => aRunReport("here"));
-    for (const { results } of reports)
-      for (const { meta } of results) meta.message = "x".repeat(120_000);
-    await Promise.all(reports.map((report) => bus.publishReports([report])));
+    for (let published = 0; published < count; published += 10) {
+      const reports = Array.from({ length: 10 }, () => aRunReport("here"));
+      for (const { results } of reports)
+        for (const { meta } of results) meta.message = "x".repeat(120_000);
+      await Promise.all(reports.map((report) => bus.publishReports([report])));
+    }
   };
 
   it("arrive in portions, so that the server does not cut off their consumer", async () => {
