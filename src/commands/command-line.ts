@@ -1,4 +1,5 @@
 // The command line: lists the commands, and runs one.
+import { setTimeout as sleep } from "node:timers/promises";
 import { Command, CommanderError } from "commander";
 import { loadConfig, readEnvironment } from "../config/config.ts";
 import type { Environment } from "../config/config.ts";
@@ -125,6 +126,15 @@ const flushed = (): Promise<void> =>
     });
   });
 
+/**
+ * Resolves when pino has written what it writes in the background: what is left when the process
+ * exits comes before that. Waits half a second at most.
+ */
+async function logWritten(): Promise<void> {
+  const isWriting = (): boolean => process.getActiveResourcesInfo().includes("FSReqCallback");
+  for (let left = 500; left > 0 && isWriting(); left -= 10) await sleep(10);
+}
+
 /** Runs the command that the arguments name. Sets the exit code; never rejects. */
 export async function runCommandLine(args: string[]): Promise<void> {
   process.stdout.on("error", () => undefined); // `flushed` reports it
@@ -137,4 +147,5 @@ export async function runCommandLine(args: string[]): Promise<void> {
     process.stderr.write(`sonde: ${cause instanceof Error ? cause.message : String(cause)}\n`);
     process.exitCode = 1;
   }
+  await logWritten();
 }
