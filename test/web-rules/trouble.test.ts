@@ -76,6 +76,17 @@ describe("the first statement about a call", () => {
       [2, 1],
       "The last call at Rome failed at minute 59 with HTTP_SERVER_ERROR (500).",
     ],
+    [["missed", "missed", "fail", "pass"], [2, 1], "The last 2 runs were missed since minute 59."],
+    [
+      ["fail", "missed", "missed", "fail", "pass"],
+      [3, 1],
+      "The last 2 calls failed since minute 57, last with HTTP_SERVER_ERROR (500).",
+    ],
+    [
+      ["fail", "warn", "pass"],
+      [3, 1],
+      "The last 2 calls did not pass since minute 59, last with HTTP_SERVER_ERROR (500).",
+    ],
   ])("of %j, %j made and passed: %s", (each, day, text) => {
     expect(said(each, day)).toBe(text);
   });

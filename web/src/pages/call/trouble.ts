@@ -20,7 +20,12 @@ export interface Trouble {
   readonly locations: readonly string[];
   /** Whether it passes elsewhere. */
   readonly isPartial: boolean;
-  /** Runs there since the last that passed; if `since` is null, all known runs. */
+  /** Whether each of them failed, rather than ended with a warning. */
+  readonly areFailures: boolean;
+  /**
+   * Calls made there since the last that passed, or runs missed in a row; if `since` is null, all
+   * that are known.
+   */
   readonly runs: number;
   /** When the first of them began, in epoch milliseconds; null: before the known results. */
   readonly since: number | null;
@@ -29,6 +34,7 @@ export interface Trouble {
 interface Streak {
   readonly location: string;
   readonly last: Ended;
+  readonly areFailures: boolean;
   readonly runs: number;
   readonly since: number | null;
 }
@@ -62,6 +68,7 @@ export function troubleOf(
     isMissed: failed.length === 0,
     locations: shown.map(({ location }) => location),
     isPartial: places.length > shown.length,
+    areFailures: shown.every(({ areFailures }) => areFailures),
     runs: shown.reduce((sum, { runs }) => sum + runs, 0),
     since: starts.includes(null) ? null : Math.min(...(starts as number[])),
   };
@@ -72,12 +79,18 @@ const isTelling = ({ result, result_category }: Ended): boolean =>
   result_category !== null || result === "MISSED";
 
 function streakOf(location: string, results: readonly Ended[], isWhole: boolean): Streak[] {
-  const passed = results.findIndex(({ result_category }) => result_category === "PASS");
-  const streak = passed === -1 ? results : results.slice(0, passed);
+  const isMissed = results[0]?.result === "MISSED";
+  // Runs missed among calls that failed are no calls; calls among missed runs end the streak.
+  const told = isMissed ? results : results.filter(({ result }) => result !== "MISSED");
+  const end = told.findIndex(({ result, result_category }) =>
+    isMissed ? result !== "MISSED" : result_category === "PASS",
+  );
+  const streak = end === -1 ? told : told.slice(0, end);
   const [last, first] = [streak[0], streak.at(-1)];
   if (!last || !first) return [];
-  const since = passed === -1 && !isWhole ? null : timeOf(first);
-  return [{ location, last, runs: streak.length, since }];
+  const since = end === -1 && !isWhole ? null : timeOf(first);
+  const areFailures = streak.every(({ result_category }) => result_category === "FAIL");
+  return [{ location, last, areFailures, runs: streak.length, since }];
 }
 
 interface Words {
@@ -100,7 +113,7 @@ export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Wo
     const missed = runs === 1 ? "The last run" : `The last ${formatCount(runs)} runs`;
     return `${missed}${at} ${runs === 1 ? "was" : "were"} missed${from}.`;
   }
-  const failed = last.result_category === "FAIL" ? "failed" : "did not pass";
+  const failed = trouble.areFailures ? "failed" : "did not pass";
   const how = `with ${last.result}${last.http_code === null ? "" : ` (${last.http_code})`}`;
   const isWholeDay = day.made > 0 && day.passed === 0;
   if (runs === 1 && !(isWholeDay && day.made > 1))
