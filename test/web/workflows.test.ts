@@ -159,7 +159,11 @@ describe("workflows", { timeout: 180_000 }, () => {
     await keepPicture(page, "workflow-fault");
     await page.getByRole("button", { name: "Remove Gone" }).click();
 
-    await pages.client.send("PUT", `/workflows/${id}/`, { meta: { name: "Renamed elsewhere" } });
+    const added = await makeCall("Added elsewhere", "/");
+    await pages.client.send("PUT", `/workflows/${id}/`, {
+      meta: { name: "Renamed elsewhere" },
+      workflow: { call_ids: [first, added] },
+    });
     await page.getByLabel("Description").fill("Mine");
     await page.getByRole("button", { name: "Save changes" }).click();
     await page.getByRole("heading", { name: "The workflow has been changed" }).waitFor();
@@ -168,6 +172,7 @@ describe("workflows", { timeout: 180_000 }, () => {
     await page.getByRole("button", { name: "Open it as it is now" }).click();
     await page.getByRole("heading", { name: "Renamed elsewhere", level: 1 }).waitFor();
     expect(await page.getByLabel("Description").inputValue()).toBe("");
+    await expect.poll(() => order(page)).toEqual(["First", "Added elsewhere"]);
 
     // Leaving with unsaved changes asks first.
     await page.getByLabel("Description").fill("Mine");

@@ -80,12 +80,14 @@ const optionOf = ({ id, meta, request }: Call) => ({
 /** Null: a call that the reader may not see. */
 const nameOf = (call: Call | null | undefined): string => call?.meta.name ?? "This call";
 
-/** Returns a lookup of the calls that the workflow had, and of those that can be added. */
+/** Returns a lookup of the calls that the workflow has or had, and of those that can be added. */
 function useNames(steps: readonly Step[], choices: readonly Call[] | undefined) {
-  const [first] = useState(() => steps.map(({ callId }) => callId));
-  const known = useCalls(first);
-  return (id: string | undefined): Call | null | undefined =>
-    choices?.find((call) => call.id === id) ?? known?.get(id ?? "");
+  const choiceOf = (id: string | undefined) => choices?.find((call) => call.id === id);
+  // Only grows: a step that is removed here reads no name again.
+  const others = useRef(new Set<string>());
+  for (const { callId } of steps) if (!choiceOf(callId)) others.current.add(callId);
+  const known = useCalls([...others.current]);
+  return (id: string | undefined): Call | null | undefined => choiceOf(id) ?? known?.get(id ?? "");
 }
 
 /**
