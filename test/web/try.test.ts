@@ -2,6 +2,7 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { keepPicture } from "../support/browser.ts";
+import type { Client } from "../support/client.ts";
 import { MARKER, MARKUP } from "../support/hostile-text.ts";
 import { expectAccessible, startPages } from "../support/pages.ts";
 import { runSonde } from "../support/process.ts";
@@ -125,7 +126,7 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
   await page.getByRole("heading", { name: `Edit ${MARKUP}` }).waitFor();
   expect(target.requests.at(-1)?.url).toBe("/changed");
 
-  await deploys(page);
+  await deploys(page, client);
   await button(page, `Delete the call "${MARKUP}"`).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
@@ -135,7 +136,7 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
 }
 
 /** Deploys every minute, then every six hours, and deletes the deployment. */
-async function deploys(page: Page): Promise<void> {
+async function deploys(page: Page, client: Client): Promise<void> {
   const dialog = page.getByRole("dialog");
   await button(page, "Deploy").first().click();
   await dialog.getByLabel("Runs").selectOption("every minute");
@@ -155,10 +156,20 @@ async function deploys(page: Page): Promise<void> {
   const row = page.getByRole("row", { name: "local" });
   await row.getByText("every minute").waitFor();
 
+  // Somebody else changes it meanwhile: the change here is saved on top, and theirs stays.
   await row.getByRole("button", { name: "Edit" }).click();
   await dialog.getByLabel("Runs").selectOption("every 6 hours");
+  const { results } = await client.send<{ results: { id: string }[] }>("GET", "/deployments/");
+  const path = `/deployments/${results[0]?.id}/`;
+  await client.send("PUT", path, { deployment: { run_delay: 20 } });
   await dialog.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("heading", { name: "The deployment has been changed" }).waitFor();
+  await expectAccessible(page);
+  await button(page, "Save my changes").click();
   await row.getByText("every 6 hours").waitFor();
+  expect(await client.send("GET", path)).toMatchObject({
+    deployment: { frequency: 360, run_delay: 20 },
+  });
   await keepPicture(page, "try-deployed");
   await row.getByRole("button", { name: "Delete" }).click();
   await dialog.getByRole("button", { name: "Delete", exact: true }).click();

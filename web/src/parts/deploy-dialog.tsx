@@ -1,4 +1,4 @@
-// Makes deployments, one for each chosen location, or changes one.
+// Makes deployments, one for each chosen location.
 import { overviewKey } from "../call-overview.ts";
 import { useState } from "preact/hooks";
 import { send } from "../api.ts";
@@ -9,15 +9,14 @@ import { idOfDefault, nameOfLocation, useLacks, useLocations } from "../location
 import { invalidate } from "../queries.ts";
 import type { Target } from "../runs.ts";
 import { announce } from "./announcement.tsx";
+import { bodyOf, newDraft, SHOWN } from "./deploy-draft.ts";
+import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployFields, useDelay } from "./deploy-fields.tsx";
-import type { DeploymentDraft } from "./deploy-fields.tsx";
 import { Dialog, DialogButtons } from "./dialog.tsx";
 import { Fault } from "./notice.tsx";
 
 interface DeployDialogProps {
   readonly target: Target;
-  /** Undefined: new ones. */
-  readonly deployment: Deployment | undefined;
   readonly onClose: () => void;
 }
 
@@ -34,15 +33,16 @@ interface DeployFormProps extends DeployDialogProps {
   readonly deployments: readonly Deployment[];
 }
 
-function DeployForm({ target, deployment, deployments, onClose }: DeployFormProps) {
+function DeployForm({ target, deployments, onClose }: DeployFormProps) {
   const places = useLocations();
   const lackAt = useLacks();
-  const [draft, setDraft] = useState(() => draftOf(deployment, deployments, idOfDefault(places)));
+  const [draft, setDraft] = useState(() => newDraft(deployments, idOfDefault(places)));
   const change = (part: Partial<DeploymentDraft>): void => setDraft({ ...draft, ...part });
   // A retry skips the locations that are done.
   const save = async (run_delay: string): Promise<void> => {
     for (const [at, location_id] of draft.locations.entries()) {
-      await saveOne(deployment, bodyOf({ ...draft, run_delay }, target, location_id));
+      const body = bodyOf({ ...draft, run_delay }, target, location_id);
+      await send("POST", "deployments/", { body });
       change({ locations: draft.locations.slice(at + 1) });
       await invalidate(["deployments"], overviewKey(target.id));
     }
@@ -50,32 +50,29 @@ function DeployForm({ target, deployment, deployments, onClose }: DeployFormProp
       ids.map((id) => nameOfLocation(places, id)).join(", ");
     const lacking = draft.locations.filter(lackAt);
     announce(
-      `${deployment ? "Saved" : `Deployed at ${namesOf(draft.locations)}`}${
+      `Deployed at ${namesOf(draft.locations)}${
         lacking.length > 0 ? `. No agent accepts runs at ${namesOf(lacking)}` : ""
       }`,
     );
     onClose();
   };
-  const delay = useDelay(draft, deployment);
+  const delay = useDelay(draft);
   const sending = useSending(() => save(delay.run_delay));
   return (
-    <Dialog
-      title={deployment ? `Change the deployment of ${target.name}` : `Deploy ${target.name}`}
-      onClose={onClose}
-    >
+    <Dialog title={`Deploy ${target.name}`} onClose={onClose}>
       <form class="stack" onSubmit={sending.submit}>
         <DeployFields
           kind={target.kind}
-          isNew={!deployment}
+          isNew
           deployments={deployments}
           draft={draft}
           delay={delay}
           faultAt={(name) => sending.faultAt(`deployment.${name}`)}
           onChange={change}
         />
-        <Fault error={sending.faultBeside(...SHOWN.map((name) => `deployment.${name}`))} />
+        <Fault error={sending.faultBeside(...SHOWN)} />
         <DialogButtons
-          verb={deployment ? "Save" : "Deploy"}
+          verb="Deploy"
           isBusy={sending.isBusy || draft.locations.length === 0}
           onCancel={onClose}
         />
@@ -83,51 +80,3 @@ function DeployForm({ target, deployment, deployments, onClose }: DeployFormProp
     </Dialog>
   );
 }
-
-/** Fields that show their own faults. */
-const SHOWN = ["frequency", "run_delay", "between_calls_delay"];
-
-/** Proposes the default location for a new deployment, unless one is there already. */
-function draftOf(
-  edited: Deployment | undefined,
-  deployments: readonly Deployment[],
-  defaultLocation: string,
-): DeploymentDraft {
-  const {
-    location_id,
-    frequency = 5,
-    run_delay,
-    between_calls_delay = 0,
-  } = edited?.deployment ?? {};
-  const isTaken = deployments.some(({ deployment }) => deployment.location_id === defaultLocation);
-  const proposed = isTaken ? [] : [defaultLocation];
-  return {
-    locations: location_id === undefined ? proposed : [location_id],
-    frequency: String(frequency),
-    run_delay: run_delay === undefined ? undefined : String(run_delay),
-    between_calls_delay: String(between_calls_delay),
-  };
-}
-
-/** Passes on anything but a number as it is: the API says what is wrong with it. */
-const toNumber = (text: string): number | string =>
-  /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
-
-const bodyOf = (
-  { frequency, run_delay = "0", between_calls_delay }: DeploymentDraft,
-  { kind, id }: Target,
-  location_id: string,
-): object => ({
-  deployment: {
-    target_id: id,
-    location_id,
-    frequency: Number(frequency),
-    run_delay: toNumber(run_delay),
-    ...(kind === "workflow" && { between_calls_delay: toNumber(between_calls_delay) }),
-  },
-});
-
-const saveOne = (deployment: Deployment | undefined, body: object): Promise<Deployment> =>
-  deployment
-    ? send<Deployment>("PUT", `deployments/${deployment.id}/`, { body })
-    : send<Deployment>("POST", "deployments/", { body });

@@ -5,21 +5,13 @@ import type { Proposal } from "../../../src/model/spread.ts";
 import { delayInWords, FREQUENCY_CHOICES } from "../frequency.ts";
 import { now } from "../now.ts";
 import type { TargetKind } from "../runs.ts";
+import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployLocations } from "./deploy-locations.tsx";
 import { SelectField, TextField } from "./field.tsx";
 import { Time } from "./time.tsx";
 import "../styles/deploy.css";
 
 const SHOWN_RUNS = 5;
-
-/** A deployment as the fields hold it: numbers as they are typed. */
-export interface DeploymentDraft {
-  readonly locations: readonly string[];
-  readonly frequency: string;
-  /** Seconds; undefined: as proposed. */
-  readonly run_delay: string | undefined;
-  readonly between_calls_delay: string;
-}
 
 /** The delay of a draft, and the proposed one. */
 export interface Delay {
@@ -28,7 +20,7 @@ export interface Delay {
 }
 
 /** Returns the delay of the draft; until one is given, the proposed one. */
-export function useDelay(draft: DeploymentDraft, edited: Deployment | undefined): Delay {
+export function useDelay(draft: DeploymentDraft, edited?: Deployment): Delay {
   const others = useOwnDeployments().filter(({ id }) => id !== edited?.id);
   const proposal = proposalAt(draft.locations, Number(draft.frequency), others);
   return { run_delay: draft.run_delay ?? String(proposal.run_delay), proposal };
@@ -75,7 +67,7 @@ export function DeployFields(props: DeployFieldsProps) {
             <DelayHint
               {...proposal}
               given={run_delay}
-              onTake={() => onChange({ run_delay: undefined })}
+              onTake={() => onChange({ run_delay: isNew ? undefined : String(proposal.run_delay) })}
             />
           }
           input={{ inputMode: "numeric" }}

@@ -10,6 +10,7 @@ import { invalidate } from "../queries.ts";
 import type { Target } from "../runs.ts";
 import { has, isMine } from "../session.ts";
 import { DeleteButton } from "./delete-button.tsx";
+import { DeployChange } from "./deploy-change.tsx";
 import { DeployDialog } from "./deploy-dialog.tsx";
 import { NoAgentMark } from "./no-agent.tsx";
 import { Fault, Loading } from "./notice.tsx";
@@ -63,12 +64,9 @@ export function Deployments({
           onEdit={mayWrite ? setEdited : undefined}
         />
       )}
-      {edited && (
-        <DeployDialog
-          target={target}
-          deployment={edited === "new" ? undefined : edited}
-          onClose={() => setEdited(undefined)}
-        />
+      {edited === "new" && <DeployDialog target={target} onClose={() => setEdited(undefined)} />}
+      {edited && edited !== "new" && (
+        <DeployChange target={target} deployment={edited} onClose={() => setEdited(undefined)} />
       )}
     </section>
   );

@@ -69,9 +69,7 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
       <Deployments {...target} isRunnable={isRunnable} isSimulated={isSimulated} />
       <StatsTable id={id} location={query["location"]} />
       <Results id={id} places={places} />
-      {isDeploying && (
-        <DeployDialog target={target} deployment={undefined} onClose={() => setDeploying(false)} />
-      )}
+      {isDeploying && <DeployDialog target={target} onClose={() => setDeploying(false)} />}
     </>
   );
 }

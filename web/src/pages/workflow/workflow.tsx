@@ -93,9 +93,7 @@ function Loaded({ stored }: { readonly stored: Versioned<StoredWorkflow> }) {
       {isRunnable && <RunNow {...target} start={runs} />}
       {(isRunnable || isMine(meta)) && <Deployments {...target} />}
       <Runs workflowId={id} />
-      {isDeploying && (
-        <DeployDialog target={target} deployment={undefined} onClose={() => setDeploying(false)} />
-      )}
+      {isDeploying && <DeployDialog target={target} onClose={() => setDeploying(false)} />}
     </>
   );
 }
