@@ -147,6 +147,9 @@ async function deploys(page: Page, client: Client): Promise<void> {
   const [first = 0, ...later] = runs.map((time) => Date.parse(time ?? ""));
   expect(later.map((ms) => ms - first)).toEqual([1, 2, 3, 4].map((minutes) => minutes * 60_000));
   await dialog.getByLabel("Delay, in seconds").fill("soon");
+  await page.keyboard.press("Escape");
+  await page.getByRole("heading", { name: "Leave without saving?" }).waitFor();
+  await button(page, "Stay").click();
   await button(page, "Deploy").last().click();
   await dialog.getByText("deployment.run_delay: 'soon' is not of type integer").waitFor();
   await expectAccessible(page);

@@ -10,9 +10,11 @@ interface Hold {
   readonly ask: (leave: Leave) => void;
 }
 
-let hold: Hold | undefined;
+/** Of a page, and of a dialog on it: the last one asks. */
+let holds: readonly Hold[] = [];
 
 addEventListener("popstate", (event) => {
+  const hold = holds.at(-1);
   if (!hold) return;
   // The browser has already left: return to the page, and leave again if the reader agrees.
   event.stopImmediatePropagation();
@@ -21,23 +23,24 @@ addEventListener("popstate", (event) => {
 });
 
 addEventListener("beforeunload", (event) => {
-  if (hold) event.preventDefault();
+  if (isHeld()) event.preventDefault();
 });
 
 /** Whether the page has something to lose. */
-export const isHeld = (): boolean => hold !== undefined;
+export const isHeld = (): boolean => holds.length > 0;
 
 /** Lets `ask` decide whether and when the reader leaves, until the returned function is called. */
 export function holdReader(ask: (leave: Leave) => void): () => void {
   const mine: Hold = { href: location.href, ask };
-  hold = mine;
+  holds = [...holds, mine];
   return () => {
-    if (hold === mine) hold = undefined;
+    holds = holds.filter((one) => one !== mine);
   };
 }
 
 /** Leaves the page; if there is something to lose, only once its reader agrees. */
 export function leaving(leave: Leave): void {
+  const hold = holds.at(-1);
   if (hold) hold.ask(leave);
   else leave();
 }

@@ -3,6 +3,7 @@ import { overviewKey } from "../call-overview.ts";
 import type { Versioned } from "../api.ts";
 import type { Deployment } from "../deployments.ts";
 import { useEditing } from "../editing.ts";
+import { leaving } from "../history-guard.ts";
 import { nameOfLocation, useLacks, useLocations } from "../locations.tsx";
 import { invalidate, useVersioned } from "../queries.ts";
 import type { Target } from "../runs.ts";
@@ -12,7 +13,8 @@ import { bodyOf, draftOf, SHOWN } from "./deploy-draft.ts";
 import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployFields, useDelay } from "./deploy-fields.tsx";
 import { Dialog, DialogButtons } from "./dialog.tsx";
-import { Fault, Loading } from "./notice.tsx";
+import { LeaveGuard } from "./leave-guard.tsx";
+import { Fault } from "./notice.tsx";
 
 interface DeployChangeProps {
   readonly target: Target;
@@ -20,20 +22,21 @@ interface DeployChangeProps {
   readonly onClose: () => void;
 }
 
-/** Reads the deployment again, with its version: the list may be older. */
+/** Reads the deployment again, with its version: the list may be older. Opens once it is read. */
 export function DeployChange({ target, deployment: { id }, onClose }: DeployChangeProps) {
   const { data, error, refetch } = useVersioned<Deployment>(
     ["deployments", "stored", id],
     `deployments/${id}/`,
   );
-  return (
-    <Dialog title={`Change the deployment of ${target.name}`} onClose={onClose}>
+  if (data) return <ChangeForm target={target} stored={data} onClose={onClose} />;
+  return error ? (
+    <Dialog title={titleOf(target)} onClose={onClose}>
       <Fault error={error} retry={refetch} />
-      {!data && !error && <Loading what="the deployment" />}
-      {data && <ChangeForm target={target} stored={data} onClose={onClose} />}
     </Dialog>
-  );
+  ) : null;
 }
+
+const titleOf = ({ name }: Target): string => `Change the deployment of ${name}`;
 
 interface ChangeFormProps extends Pick<DeployChangeProps, "target" | "onClose"> {
   readonly stored: Versioned<Deployment>;
@@ -43,7 +46,7 @@ function ChangeForm({ target, stored, onClose }: ChangeFormProps) {
   const places = useLocations();
   const lackAt = useLacks();
   const changed = () => invalidate(["deployments"], overviewKey(target.id));
-  const { draft, change, sending, conflict } = useEditing<Deployment, DeploymentDraft>({
+  const { draft, change, isChanged, sending, conflict } = useEditing<Deployment, DeploymentDraft>({
     path: "deployments/",
     stored,
     draftOf: (deployment = stored.object) => draftOf(deployment),
@@ -59,20 +62,24 @@ function ChangeForm({ target, stored, onClose }: ChangeFormProps) {
     onReloaded: changed,
   });
   const delay = useDelay(draft, stored.object);
+  const close = (): void => (isChanged ? leaving(onClose) : onClose());
   return (
-    <form class="stack" onSubmit={sending.submit}>
-      <DeployFields
-        kind={target.kind}
-        isNew={false}
-        deployments={[]}
-        draft={draft}
-        delay={delay}
-        faultAt={(name) => sending.faultAt(`deployment.${name}`)}
-        onChange={change}
-      />
-      <Fault error={sending.faultBeside(...SHOWN)} />
-      <DialogButtons verb="Save" isBusy={sending.isBusy} onCancel={onClose} />
-      <ConflictDialog what="deployment" conflict={conflict} />
-    </form>
+    <Dialog title={titleOf(target)} onClose={close}>
+      <form class="stack" onSubmit={sending.submit}>
+        <LeaveGuard isChanged={isChanged} />
+        <DeployFields
+          kind={target.kind}
+          isNew={false}
+          deployments={[]}
+          draft={draft}
+          delay={delay}
+          faultAt={(name) => sending.faultAt(`deployment.${name}`)}
+          onChange={change}
+        />
+        <Fault error={sending.faultBeside(...SHOWN)} />
+        <DialogButtons verb="Save" isBusy={sending.isBusy} onCancel={close} />
+        <ConflictDialog what="deployment" conflict={conflict} />
+      </form>
+    </Dialog>
   );
 }

@@ -5,6 +5,7 @@ import { send } from "../api.ts";
 import { useDeployments } from "../deployments.ts";
 import type { Deployment } from "../deployments.ts";
 import { useSending } from "../form.ts";
+import { leaving } from "../history-guard.ts";
 import { idOfDefault, nameOfLocation, useLacks, useLocations } from "../locations.tsx";
 import { invalidate } from "../queries.ts";
 import type { Target } from "../runs.ts";
@@ -13,6 +14,7 @@ import { bodyOf, newDraft, SHOWN } from "./deploy-draft.ts";
 import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployFields, useDelay } from "./deploy-fields.tsx";
 import { Dialog, DialogButtons } from "./dialog.tsx";
+import { LeaveGuard } from "./leave-guard.tsx";
 import { Fault } from "./notice.tsx";
 
 interface DeployDialogProps {
@@ -36,7 +38,8 @@ interface DeployFormProps extends DeployDialogProps {
 function DeployForm({ target, deployments, onClose }: DeployFormProps) {
   const places = useLocations();
   const lackAt = useLacks();
-  const [draft, setDraft] = useState(() => newDraft(deployments, idOfDefault(places)));
+  const [first] = useState(() => newDraft(deployments, idOfDefault(places)));
+  const [draft, setDraft] = useState(first);
   const change = (part: Partial<DeploymentDraft>): void => setDraft({ ...draft, ...part });
   // A retry skips the locations that are done.
   const save = async (run_delay: string): Promise<void> => {
@@ -58,9 +61,12 @@ function DeployForm({ target, deployments, onClose }: DeployFormProps) {
   };
   const delay = useDelay(draft);
   const sending = useSending(() => save(delay.run_delay));
+  const isChanged = draft !== first;
+  const close = (): void => (isChanged ? leaving(onClose) : onClose());
   return (
-    <Dialog title={`Deploy ${target.name}`} onClose={onClose}>
+    <Dialog title={`Deploy ${target.name}`} onClose={close}>
       <form class="stack" onSubmit={sending.submit}>
+        <LeaveGuard isChanged={isChanged} />
         <DeployFields
           kind={target.kind}
           isNew
@@ -74,7 +80,7 @@ function DeployForm({ target, deployments, onClose }: DeployFormProps) {
         <DialogButtons
           verb="Deploy"
           isBusy={sending.isBusy || draft.locations.length === 0}
-          onCancel={onClose}
+          onCancel={close}
         />
       </form>
     </Dialog>

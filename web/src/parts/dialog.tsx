@@ -4,7 +4,7 @@ import { useEffect, useId, useRef } from "preact/hooks";
 
 interface DialogProps {
   readonly title: string;
-  /** Called when it is closed: by Escape, or by `close` of a form inside. */
+  /** Called when the reader presses Escape; the dialog stays open while it is rendered. */
   readonly onClose: () => void;
   /** Whether it hides the page behind it. */
   readonly isCover?: boolean;
@@ -18,10 +18,13 @@ export function Dialog({ title, onClose, isCover = false, children }: DialogProp
   const isRendered = useRef(true);
   useEffect(() => {
     const dialog = ref.current;
+    const opener = document.activeElement;
     dialog?.showModal();
     return () => {
       isRendered.current = false; // its event comes later, when another dialog may be open
       dialog?.close();
+      // The browser gives the focus back only if it closes the dialog itself.
+      if (opener instanceof HTMLElement) opener.focus();
     };
   }, []);
   return (
@@ -29,7 +32,16 @@ export function Dialog({ title, onClose, isCover = false, children }: DialogProp
       ref={ref}
       class={isCover ? "cover" : undefined}
       aria-labelledby={id}
-      onClose={() => isRendered.current && onClose()}
+      onCancel={(event) => {
+        if (!event.cancelable) return; // a second Escape in a row closes it regardless
+        event.preventDefault();
+        onClose();
+      }}
+      onClose={() => {
+        if (!isRendered.current) return;
+        ref.current?.showModal();
+        onClose();
+      }}
     >
       <div class="body">
         <h2 id={id}>{title}</h2>

@@ -1,18 +1,15 @@
 // Covers a page with unsaved changes when its reader is signed out: the reader signs in again and
 // goes on, or discards the changes.
-import { useState } from "preact/hooks";
 import { giveUp, interruption, session } from "../session.ts";
 import { Dialog } from "./dialog.tsx";
 import { KeyForm } from "./key-form.tsx";
 
 export function Interruption() {
-  const [closed, setClosed] = useState(0);
   if (!interruption.value) return null;
   const { by } = interruption.value;
   const { owner, access_level } = session.value ?? {};
   return (
-    // Escape closes the dialog: the new key opens it again.
-    <Dialog key={closed} title="Sign in again" isCover onClose={() => setClosed(closed + 1)}>
+    <Dialog title="Sign in again" isCover onClose={() => undefined}>
       <p>
         {by
           ? `This browser is now signed in as ${by.owner} (${by.access_level}).`

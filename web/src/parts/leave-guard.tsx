@@ -1,6 +1,6 @@
 // Asks before a page with unsaved changes is left: by a link, by going back, by closing it.
 import { useLocation } from "preact-iso";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { holdReader, leaving } from "../history-guard.ts";
 import type { Leave } from "../history-guard.ts";
 import { Dialog } from "./dialog.tsx";
@@ -8,7 +8,7 @@ import { Dialog } from "./dialog.tsx";
 export function LeaveGuard({ isChanged }: { readonly isChanged: boolean }) {
   const [leave, setLeave] = useState<Leave>();
   const { route } = useLocation();
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isChanged) return undefined;
     const release = holdReader((go) => setLeave(() => () => (release(), go())));
     const watch = new AbortController();

@@ -2,9 +2,11 @@
 import { useState } from "preact/hooks";
 import { send } from "../../api.ts";
 import { useSending } from "../../form.ts";
+import { leaving } from "../../history-guard.ts";
 import { announce } from "../../parts/announcement.tsx";
 import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
 import { Field, TextField } from "../../parts/field.tsx";
+import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { pathOf } from "./variable.ts";
 import type { ShownVariable } from "./variable.ts";
@@ -28,9 +30,12 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
     onClose();
     await onSaved(workspace);
   });
+  const isChanged = value !== "" || (!stored && (name !== "" || workspace !== at.workspace));
+  const close = (): void => (isChanged ? leaving(onClose) : onClose());
   return (
-    <Dialog title={stored ? `Variable ${name}` : "New variable"} onClose={onClose}>
+    <Dialog title={stored ? `Variable ${name}` : "New variable"} onClose={close}>
       <form class="stack" onSubmit={submit}>
+        <LeaveGuard isChanged={isChanged} />
         {!stored && (
           <div class="fields">
             <TextField
@@ -69,7 +74,7 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
           )}
         </Field>
         <Fault error={faultBeside("workspace", "variable_name", "value")} />
-        <DialogButtons verb="Save" isBusy={isBusy} onCancel={onClose} />
+        <DialogButtons verb="Save" isBusy={isBusy} onCancel={close} />
       </form>
     </Dialog>
   );

@@ -8,7 +8,7 @@ import { ConflictDialog } from "../../parts/conflict-dialog.tsx";
 import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
 import { SelectField, TextField } from "../../parts/field.tsx";
 import { LeaveGuard } from "../../parts/leave-guard.tsx";
-import { Fault, Loading } from "../../parts/notice.tsx";
+import { Fault } from "../../parts/notice.tsx";
 import { SecretField } from "../../parts/secret-field.tsx";
 import { SecretRows } from "../../parts/secret-rows.tsx";
 import { useVersioned } from "../../queries.ts";
@@ -36,26 +36,27 @@ interface PartProps {
   readonly faultAt: (path: string) => string | undefined;
 }
 
-/** Reads a stored token again, with its version: the list may be older. */
-export function TokenForm({ stored, onClose, ...props }: TokenFormProps) {
+/** Reads a stored token again, with its version: the list may be older. Opens once it is read. */
+export function TokenForm({ stored, ...props }: TokenFormProps) {
   const { data, error, refetch } = useVersioned<ShownToken>(
     ["tokens", "stored", stored?.id],
     stored && `tokens/${encodeURIComponent(stored.id)}/`,
   );
-  return (
-    <Dialog title={stored ? `Token "${stored.meta.name}"` : "New token"} onClose={onClose}>
+  const title = stored ? `Token "${stored.meta.name}"` : "New token";
+  if (!stored || data) return <Fields title={title} stored={data} {...props} />;
+  return error ? (
+    <Dialog title={title} onClose={props.onClose}>
       <Fault error={error} retry={refetch} />
-      {stored && !data && !error && <Loading what="the token" />}
-      {(!stored || data) && <Fields stored={data} onClose={onClose} {...props} />}
     </Dialog>
-  );
+  ) : null;
 }
 
 interface FieldsProps extends Omit<TokenFormProps, "stored"> {
+  readonly title: string;
   readonly stored: Versioned<ShownToken> | undefined;
 }
 
-function Fields({ stored, settings, authId, onSaved, onClose }: FieldsProps) {
+function Fields({ title, stored, settings, authId, onSaved, onClose }: FieldsProps) {
   const typeOf = (draft: TokenDraft, token?: ShownToken): AuthType | undefined =>
     settings.find(({ id }) => id === draft.authId)?.settings.auth_type ?? token?.meta.auth_type;
   const editing = useEditing<ShownToken, TokenDraft>({
@@ -72,21 +73,20 @@ function Fields({ stored, settings, authId, onSaved, onClose }: FieldsProps) {
   });
   const { draft, change, object, isChanged, round, sending, conflict } = editing;
   const { isBusy, submit, faultAt, faultBeside } = sending;
+  const close = (): void => (isChanged ? leaving(onClose) : onClose());
   return (
-    <form class="stack" onSubmit={submit}>
-      <LeaveGuard isChanged={isChanged} />
-      <Parts
-        key={round}
-        {...{ draft, stored: object, change, faultAt, settings, type: typeOf(draft, object) }}
-      />
-      <Fault error={faultBeside("meta.name", "meta.auth_id", "token")} />
-      <DialogButtons
-        verb={stored ? "Save" : "Create"}
-        isBusy={isBusy}
-        onCancel={() => leaving(onClose)}
-      />
-      <ConflictDialog what="token" conflict={conflict} />
-    </form>
+    <Dialog title={title} onClose={close}>
+      <form class="stack" onSubmit={submit}>
+        <LeaveGuard isChanged={isChanged} />
+        <Parts
+          key={round}
+          {...{ draft, stored: object, change, faultAt, settings, type: typeOf(draft, object) }}
+        />
+        <Fault error={faultBeside("meta.name", "meta.auth_id", "token")} />
+        <DialogButtons verb={stored ? "Save" : "Create"} isBusy={isBusy} onCancel={close} />
+        <ConflictDialog what="token" conflict={conflict} />
+      </form>
+    </Dialog>
   );
 }
 
