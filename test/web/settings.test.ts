@@ -176,6 +176,14 @@ it(
     await page.getByRole("heading", { name: "a/b <b>" }).waitFor();
     await page.getByRole("cell", { name: "{{host}}" }).waitFor();
     await expectNoSecret(page);
+    // A new variable replaces none.
+    await button("New variable").click();
+    await page.getByLabel("Name", { exact: true }).fill("host");
+    await page.getByLabel("Value").fill("another");
+    await button("Save").click();
+    await page.getByText("variable_name: 'host' is in the workspace 'a/b <b>' already").waitFor();
+    await button("Cancel").click();
+    await button("Leave").click();
     await button("Change host").click();
     await page.getByLabel("New value").fill(`${SECRETS.environment}!`);
     await button("Save").click();

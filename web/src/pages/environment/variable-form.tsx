@@ -1,6 +1,6 @@
 // The form of an environment variable, in a dialog.
 import { useState } from "preact/hooks";
-import { send } from "../../api.ts";
+import { ApiError, send } from "../../api.ts";
 import { useSending } from "../../form.ts";
 import { leaving } from "../../history-guard.ts";
 import { announce } from "../../parts/announcement.tsx";
@@ -25,6 +25,7 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
   const [name, setName] = useState(stored?.workspace_variable.name ?? "");
   const [value, setValue] = useState("");
   const { isBusy, submit, faultAt, faultBeside } = useSending(async () => {
+    if (!stored) await assertNew(workspace, name);
     await send("POST", pathOf(workspace, name), { body: { value } });
     announce(`Saved ${name}`);
     onClose();
@@ -77,5 +78,18 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
         <DialogButtons verb="Save" isBusy={isBusy} onCancel={close} />
       </form>
     </Dialog>
+  );
+}
+
+/** The API would replace the value of a variable that exists, which nobody can read again. */
+async function assertNew(workspace: string, name: string): Promise<void> {
+  try {
+    await send("GET", pathOf(workspace, name));
+  } catch (cause) {
+    if (cause instanceof ApiError && cause.status === 404) return;
+    throw cause;
+  }
+  throw new Error(
+    `variable_name: '${name}' is in the workspace '${workspace}' already. Change it there, or choose another name`,
   );
 }
