@@ -1,8 +1,9 @@
 // Serves the web pages: the files that `npm run build` makes in web/dist.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { notFound } from "../model/errors.ts";
 import { installed } from "../runtime/installation.ts";
 import { entityTag } from "./http/serve-endpoint.ts";
 
@@ -103,21 +104,27 @@ export function servePages(
       .type("text/html; charset=utf-8")
       .send(html);
   for (const path of PATHS) app.get(path, async (request, reply) => send(request, reply));
-  if (isBuilt)
-    void app.register(fastifyStatic, {
-      root: `${pagesFolder}assets`,
-      prefix: ASSETS,
-      // Registers a route for each file: no path leads anywhere else.
-      wildcard: false,
-      preCompressed: true,
-      cacheControl: false,
-      index: false,
-      // Their names change with their contents.
-      setHeaders: (reply) => {
-        reply.header("cache-control", "public, max-age=31536000, immutable");
-      },
-    });
+  if (isBuilt) serveAssets(app, `${pagesFolder}assets`);
   return { send, sendMissing: isBuilt ? sendMissing : undefined };
+}
+
+function serveAssets(app: FastifyInstance, folder: string): void {
+  void app.register(fastifyStatic, {
+    root: folder,
+    // One route, not one for each file of several builds.
+    serve: false,
+    preCompressed: true,
+    cacheControl: false,
+    // Their names change with their contents.
+    setHeaders: (reply) => {
+      reply.header("cache-control", "public, max-age=31536000, immutable");
+    },
+  });
+  const files = new Set(readdirSync(folder));
+  app.get<{ Params: { file: string } }>(`${ASSETS}:file`, async ({ params: { file } }, reply) => {
+    if (!files.has(file)) throw notFound("Path");
+    return reply.sendFile(file);
+  });
 }
 
 /** Sets the base of relative links. */
