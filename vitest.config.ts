@@ -8,8 +8,8 @@ import type { TestSpecification } from "vitest/node";
 // processes, since loading the program for each would take as long as its tests. "servers" starts
 // servers and child processes; each of its files has a process of its own. "pages" opens the pages
 // in a browser, which needs both processors, and "speed" measures them afterwards, alone:
-// `npm run test:pages`. "faults" holds the tests that take minutes, most of them of faults:
-// `npm run test:faults`.
+// `npm run test:pages`. "faults" holds the tests that take minutes, most of them of faults, and
+// runs each benchmark once: `npm run test:faults`.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   // Generous, for a busy machine; a passing test never waits this long.
@@ -28,7 +28,7 @@ const ownProcess = [
   "test/main/**/*.test.ts",
   "test/deploy/**/*.test.ts",
   "test/docs/**/*.test.ts",
-  "test/bench/smoke.test.ts",
+  "test/bench/**/*.test.ts",
   // Replaces a Node module.
   "test/agent/http/self-connection.test.ts",
 ];
@@ -41,7 +41,6 @@ const LONGEST = [
   "test/main/command-line.test.ts",
   "test/main/master-key.test.ts",
   "test/flows/servers-real-time.test.ts",
-  "test/bench/smoke.test.ts",
 ];
 
 /** Starts the longest files first, so that the short ones fill the gaps. */

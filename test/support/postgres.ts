@@ -173,7 +173,7 @@ export async function createDatabase(url: string, template = "template1"): Promi
   const name = `test_${process.pid}_${databases}_${Math.random().toString(36).slice(2, 10)}`;
   const client = new Client(url);
   await client.connect();
-  await client.query(`create database ${name} template ${template}`);
+  await client.query(`create database ${name} template ${template} strategy file_copy`);
   await client.end();
   const database = new URL(url);
   database.pathname = `/${name}`;
