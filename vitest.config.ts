@@ -28,7 +28,7 @@ const ownProcess = [
   "test/main/**/*.test.ts",
   "test/deploy/**/*.test.ts",
   "test/docs/**/*.test.ts",
-  "test/bench/**/*.test.ts",
+  "test/bench/smoke.long.test.ts",
   // Replaces a Node module.
   "test/agent/http/self-connection.test.ts",
 ];
