@@ -264,6 +264,30 @@ async function keepsPassword({ target, pages }: Try): Promise<void> {
   expect(faults).toEqual([]);
 }
 
+/** Saves a new call again, because the first answer did not arrive. */
+async function makesItOnce({ target, pages: { client, ...pages } }: Try): Promise<void> {
+  const { page } = await pages.open("/calls/new");
+  const field = (label: string) => page.getByLabel(label, { exact: true });
+  await field("URL").fill(`${target.url}/once`);
+  await field("Name").fill("Made once");
+  let lost = false;
+  await page.route("**/api/2/calls/", async (route) => {
+    if (lost || route.request().method() !== "POST") return route.fallback();
+    lost = true;
+    await route.fetch();
+    return route.abort();
+  });
+  await button(page, "Save").click();
+  await page.getByText("Sonde is not responding.").waitFor();
+  await button(page, "Save").click();
+  await page.getByRole("heading", { name: "Made once", level: 1 }).waitFor();
+  const { results } = await client.send<{ results: { meta: { name: string } }[] }>(
+    "GET",
+    "/calls/?limit=1000",
+  );
+  expect(results.filter(({ meta }) => meta.name === "Made once")).toHaveLength(1);
+}
+
 /** Pastes into the field that has the focus. */
 const paste = (page: Page, text: string): Promise<unknown> =>
   page.evaluate(`{
@@ -280,5 +304,6 @@ it("a call is made, run, changed, deployed and deleted", { timeout: 240_000 }, a
   await keepsPassword(sonde);
   await saysWhereNoAgentIs(sonde);
   await saysWhatIsGenerated(sonde);
+  await makesItOnce(sonde);
   await offersViewerNothing(sonde);
 });

@@ -44,6 +44,18 @@ export interface Versioned<T> {
   readonly version: string | null;
 }
 
+/** The last change whose answer did not arrive, and its key: Sonde does not do it again. */
+let unanswered: { readonly change: string; readonly key: string } | undefined;
+
+/** Returns the headers with which a change may be repeated. */
+function repeatable(change: string): Readonly<Record<string, string>> {
+  if (unanswered?.change !== change) unanswered = { change, key: newKey() };
+  return { "idempotency-key": unanswered.key };
+}
+
+/** `crypto.randomUUID` exists only over https. */
+const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");
+
 /** Like `send`. With an `If-Match` header, status 412 means that somebody changed the object. */
 export async function sendVersioned<T>(
   method: Method,
@@ -51,20 +63,23 @@ export async function sendVersioned<T>(
   options: Options = {},
 ): Promise<Versioned<T>> {
   const { body, headers = {}, signal } = options;
+  const json = body && JSON.stringify(body);
+  const change = [method, path, json].join(" ");
   const response = await fetch(urlOf(path), {
     method,
     headers: {
       ...headers,
-      ...(body && { "content-type": "application/json" }),
+      ...(json && { "content-type": "application/json", ...repeatable(change) }),
       // Such a request does not keep the session alive.
       ...(isReaderAway() && { "sonde-background": "1" }),
     },
-    ...(body && { body: JSON.stringify(body) }),
+    ...(json && { body: json }),
     ...(signal && { signal }),
   }).catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
     throw new ApiError(0, "Sonde is not responding. Is it running and reachable from here?");
   });
+  if (response.status < 500 && unanswered?.change === change) unanswered = undefined;
   const answer = (await response.json().catch(() => ({}))) as T & { readonly error_msg?: string };
   if (response.ok) return { object: answer, version: response.headers.get("etag") };
   if (response.status === 401 && path !== SESSION && (await signedOut()))
