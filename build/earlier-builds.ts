@@ -1,3 +1,4 @@
+// Keeps what earlier builds made, of the program and of its pages.
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";

@@ -1,5 +1,5 @@
-// Builds the program into dist/, its packages with it: a start reads some 80 files instead of 1,300,
-// and takes 0.6 times as long. `node src/main.ts` runs the sources as they are.
+// Builds the program into dist/, its packages with it: a start reads some 130 files instead of
+// 1,350, and takes 0.6 times as long. `node src/main.ts` runs the sources as they are.
 import { rolldown } from "rolldown";
 import { keepingEarlier } from "./earlier-builds.ts";
 import { inLatin1, requiringHttp } from "./smaller.ts";

@@ -26,7 +26,7 @@ export const requiringHttp = (): Plugin => ({
   },
 });
 
-/** Escapes what is beyond Latin-1: a single such character makes V8 keep a file with two bytes each. */
+/** Escapes what is beyond Latin-1: with one such character, V8 keeps a file with two bytes each. */
 export const inLatin1 = (): Plugin => ({
   name: "in-latin-1",
   // Rolldown prints the code again after `renderChunk`.
