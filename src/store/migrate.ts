@@ -112,7 +112,7 @@ export async function assertMigrated(kysely: Kysely<Schema>): Promise<void> {
 }
 
 /** Returns false for an older schema or none. Rejects if a newer Sonde made it. */
-async function hasSchema(kysely: Kysely<Schema>): Promise<boolean> {
+export async function hasSchema(kysely: Kysely<Schema>): Promise<boolean> {
   const applied = await appliedMigrations(kysely);
   refuseNewerSchema(applied);
   return applied.length === Object.keys(MIGRATIONS).length;

@@ -6,7 +6,7 @@ import type { Database } from "./database.ts";
 import type { Sealing } from "./documents.ts";
 import { assertKeysHeld } from "./master-keys.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
-import { assertMigrated, hasTable, LOCK_TIMEOUT_MS, migrate } from "./migrate.ts";
+import { assertMigrated, hasSchema, hasTable, LOCK_TIMEOUT_MS, migrate } from "./migrate.ts";
 import type { PostgresOptions } from "./postgres.ts";
 import { isTlsFault, tlsAdvice } from "./postgres-tls.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -60,8 +60,8 @@ export async function openStore({
   try {
     if (usesSecrets && (await hasTable(database.kysely, "master_keys")))
       await assertKeysHeld(database, sealer); // before anything is changed
-    if (migrates) await migrateAt(location, database);
-    else await assertMigrated(database.kysely);
+    if (!migrates) await assertMigrated(database.kysely);
+    else if (!(await hasSchema(database.kysely))) await migrateAt(location, database);
     if (usesSecrets) await store.masterKeys.claim();
   } catch (cause) {
     await database.kysely.destroy();

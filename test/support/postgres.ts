@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { Client } from "pg";
+import { Client, Pool } from "pg";
 import type { Certificate } from "./certificates.ts";
 import { isRefused } from "../../src/store/postgres.ts";
 import { freePort } from "./free-port.ts";
@@ -166,15 +166,25 @@ function makeData({ bin, identity, data, host, port, durable, configure, sql }: 
 }
 
 let databases = 0;
+const maintenance = new Map<string, Pool>();
+
+/** Keeps the connection for a while: a new one costs the server more than an empty database. */
+function maintenanceOf(url: string): Pool {
+  const open = maintenance.get(url);
+  if (open !== undefined) return open;
+  const pool = new Pool({ connectionString: url, max: 1, allowExitOnIdle: true });
+  pool.on("error", () => {}); // the server has stopped; the next query connects anew
+  maintenance.set(url, pool);
+  return pool;
+}
 
 /** Creates a database on the server at `url`, empty or a copy of another one; returns its URL. */
 export async function createDatabase(url: string, template = "template1"): Promise<string> {
   databases += 1;
   const name = `test_${process.pid}_${databases}_${Math.random().toString(36).slice(2, 10)}`;
-  const client = new Client(url);
-  await client.connect();
-  await client.query(`create database ${name} template ${template} strategy file_copy`);
-  await client.end();
+  await maintenanceOf(url).query(
+    `create database ${name} template ${template} strategy file_copy`,
+  );
   const database = new URL(url);
   database.pathname = `/${name}`;
   return database.href;
