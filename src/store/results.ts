@@ -110,33 +110,28 @@ async function recordReports(
   transaction: Database,
   reports: readonly RunReport[],
 ): Promise<Recorded> {
-  // If two reports are on the same run, MISSED gives way, as it does across batches.
-  const byRun = new Map(
-    reports
-      .toSorted((a, b) => Number(isMissed(b)) - Number(isMissed(a)))
-      .map((report) => [report.run_id, report]),
-  );
-  const ids = [...byRun.keys()].sort();
+  const ids = [...new Set(reports.map(({ run_id }) => run_id))].sort();
   const pending = await lockOrders(transaction, ids);
   const stored = await lockOutcomes(transaction, ids);
-  const accepted: Outcome[] = [];
-  const ended = [...stored.keys()];
-  let [duplicate, unknown, late] = [reports.length - byRun.size, 0, 0];
-  for (const [runId, report] of byRun) {
-    const before = stored.get(runId);
-    const order = pending.get(runId) ?? before?.order;
+  const accepted = new Map<string, Outcome>();
+  let [duplicate, unknown, late] = [0, 0, 0];
+  // If two reports are on the same run, MISSED gives way, as it does across batches.
+  for (const report of reports.toSorted((a, b) => Number(isMissed(a)) - Number(isMissed(b)))) {
+    const { run_id, results, workflow = null, context } = report;
+    const before = stored.get(run_id);
+    const order = pending.get(run_id) ?? before?.order;
+    const isEnded = before && (!before.isMissed || isMissed(report));
     if (!order || !fits(report, order)) unknown += 1;
-    else if (before && (!before.isMissed || isMissed(report))) duplicate += 1;
+    else if (isEnded || accepted.has(run_id)) duplicate += 1;
     else {
-      const { results, workflow = null, context } = report;
-      accepted.push({ order, results, workflow, context, replaced: before?.counted });
-      ended.push(runId);
+      accepted.set(run_id, { order, results, workflow, context, replaced: before?.counted });
       if (before) late += 1;
     }
   }
-  await storeOutcomes(transaction, accepted);
-  await removePending(transaction, ended);
-  return { recorded: accepted.length, late, duplicate, unknown };
+  const outcomes = [...accepted.values()];
+  await storeOutcomes(transaction, outcomes);
+  await removePending(transaction, [...stored.keys(), ...accepted.keys()]);
+  return { recorded: outcomes.length, late, duplicate, unknown };
 }
 
 /**

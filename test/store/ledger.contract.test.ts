@@ -336,6 +336,18 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect((await store.results.get(run!.result_id))?.meta.result).toBe("COMPLETE");
   });
 
+  it("keeps a result when the same batch has a report of its run from elsewhere", async () => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const forged = aReport(run!, { location_id: "elsewhere", result: "HTTP_SERVER_ERROR" });
+    expect(await store.results.record([aReport(run!), forged])).toEqual({
+      recorded: 1,
+      late: 0,
+      duplicate: 0,
+      unknown: 1,
+    });
+    expect((await store.results.get(run!.result_id))?.meta.result).toBe("COMPLETE");
+  });
+
   it("folds to the same statistics as a computation from the raw results", async () => {
     const call = aCallId();
     const codes = [
