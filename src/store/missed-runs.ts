@@ -25,15 +25,17 @@ export async function recordMissed(
   return fresh.length;
 }
 
-/** What a result shows of a call or a workflow. */
+/** What a result shows of a call or a workflow, and the workflow's calls. */
 interface Target {
   readonly name: string;
   readonly domain: string;
   /** Null for a workflow. */
   readonly request: { readonly method: string; readonly url: string } | null;
+  /** Empty for a call. */
+  readonly call_ids: readonly string[];
 }
 
-const DELETED: Target = { name: "", domain: "", request: null };
+const DELETED: Target = { name: "", domain: "", request: null, call_ids: [] };
 
 /** Reads each target once, by its id, without the bodies of calls. */
 async function readTargets(
@@ -46,16 +48,18 @@ async function readTargets(
     .selectFrom("documents")
     .select(["id", "domain", text("meta", "name").as("name")])
     .select([text("request", "method").as("method"), text("request", "url").as("url")])
+    .select(text("workflow", "call_ids").as("call_ids"))
     .where("kind", "in", ["call", "workflow"])
     .where(isAmong(database, "id", ids))
     .execute();
   return new Map(
-    rows.map(({ id, name, domain, method, url }) => [
+    rows.map(({ id, name, domain, method, url, call_ids }) => [
       id,
       {
         name: name ?? "",
         domain: domain ?? "",
         request: method === null || url === null ? null : { method, url },
+        call_ids: call_ids === null ? [] : (JSON.parse(call_ids) as string[]),
       },
     ]),
   );
@@ -68,9 +72,11 @@ function missedOutcome(
 ): Outcome {
   const { run } = outcome;
   const { result_id, target_id } = run;
-  const { name, ...target } = targets.get(target_id) ?? DELETED;
-  // The caller's copy of the run may be older than its plan.
-  const order = pending.get(result_id) ?? { ...run, call_ids: run.call_ids ?? [] };
+  const { name, call_ids, ...target } = targets.get(target_id) ?? DELETED;
+  // The caller's copy of the run may be older than its plan. If a restored backup lacks the plan,
+  // it was of these calls, and a late report on them replaces the outcome.
+  const known = pending.get(result_id) ?? { ...run, call_ids: run.call_ids ?? [] };
+  const order = known.call_ids.length > 0 ? known : { ...known, call_ids };
   const ended = { order, replaced: undefined };
   if (run.target_kind === "workflow") {
     const workflow = { workflow_id: target_id, name };

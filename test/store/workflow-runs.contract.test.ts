@@ -6,7 +6,7 @@ import type { RunReport } from "../../src/model/result.ts";
 import { decodeTime, newId, stepIds } from "../../src/runtime/ids.ts";
 import type { PendingRun } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
-import { aReport, aRun, aWorkflowReport, T0 } from "../support/runs.ts";
+import { aReport, aRun, aWorkflow, aWorkflowReport, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -120,6 +120,20 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     expect(await store.workflowResults.get(run.result_id)).toEqual(late.workflow);
     expect(await stepsOf(run)).toEqual(late.results);
     for (const call of run.call_ids ?? []) expect(await countOf(call)).toEqual([["COMPLETE", 1]]);
+  });
+
+  it("that were MISSED without a plan are replaced by a report on the workflow's calls", async () => {
+    const calls = Array.from({ length: 3 }, () => newId(T0));
+    const workflow = aWorkflow(calls);
+    await store.documents.insert(workflow);
+    const run = aRun({ target_kind: "workflow", target_id: workflow.id });
+    expect(await store.results.recordMissed([missed(run)])).toBe(1);
+    const others = { ...run, call_ids: calls.toReversed() };
+    expect(await store.results.record([aWorkflowReport(others)])).toMatchObject({ unknown: 1 });
+    const late = aWorkflowReport({ ...run, call_ids: calls });
+    expect(await store.results.record([late])).toMatchObject({ recorded: 1, late: 1 });
+    expect(await store.workflowResults.get(run.result_id)).toEqual(late.workflow);
+    expect(await stepsOf(run)).toEqual(late.results);
   });
 
   it("keep their context as long as the details of results", async () => {
