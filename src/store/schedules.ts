@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { RawBuilder, Selectable } from "kysely";
 import type { TargetKind } from "../model/tick.ts";
-import { slotKeyOf } from "../model/slots.ts";
+import { MINUTE_MS, slotKeyOf } from "../model/slots.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
 import type { Schedule, StoredSchedule } from "./records.ts";
@@ -39,13 +39,11 @@ export function createScheduleStore(database: Database) {
       return found.map(({ target_id }) => target_id);
     },
     /**
-     * Orders no more runs of the deployment, not even for a trigger that has passed and whose delay
-     * has not. Pending runs stay in the ledger.
+     * Orders no more runs of the deployment that are due after `now`, not even for a trigger that
+     * has passed and whose delay has not. Pending runs stay in the ledger.
      */
-    async remove(deploymentId: string): Promise<void> {
-      for (const table of ["schedules", "new_schedules"] as const)
-        await database.kysely.deleteFrom(table).where("deployment_id", "=", deploymentId).execute();
-    },
+    remove: (deploymentId: string, now: number): Promise<void> =>
+      inTransaction(database, (transaction) => endSchedules(transaction, deploymentId, now)),
     /** Schedules that were stored since `forgetNew`, at most one page. */
     async listNew(): Promise<StoredSchedule[]> {
       const keys = await database.kysely
@@ -100,6 +98,34 @@ async function replaceSchedule({ kysely }: Database, schedule: Schedule): Promis
     .execute();
   await kysely.insertInto("schedules").values(toRow(schedule)).execute();
   await kysely.insertInto("new_schedules").values({ deployment_id, active_from }).execute();
+}
+
+/** Keeps the schedules that were due: an outage may have left their slots to be opened. */
+async function endSchedules(
+  { kysely }: Database,
+  deploymentId: string,
+  now: number,
+): Promise<void> {
+  const lastTrigger = sql<number>`cast(${now} as bigint) - run_delay * 1000`;
+  await kysely
+    .updateTable("schedules")
+    .set({ active_until: sql`${lastTrigger} + 1` })
+    .where("deployment_id", "=", deploymentId)
+    .where("active_until", ">", lastTrigger)
+    .execute();
+  const period = sql`(frequency * ${sql.lit(MINUTE_MS)})`;
+  await kysely
+    .deleteFrom("schedules")
+    .where("deployment_id", "=", deploymentId)
+    .where(sql<boolean>`(active_until - 1) / ${period} * ${period} < active_from`)
+    .execute();
+  await kysely
+    .deleteFrom("new_schedules")
+    .where("deployment_id", "=", deploymentId)
+    .where("active_from", "not in", (eb) =>
+      eb.selectFrom("schedules").select("active_from").where("deployment_id", "=", deploymentId),
+    )
+    .execute();
 }
 
 const toSchedule = (

@@ -202,7 +202,7 @@ it("leaves the schedule alone when it does not change", async () => {
 it("deletes a deployment with its schedule", async () => {
   await using api = await startApi();
   const { id } = await createCall(api);
-  const { body } = await deploy(api, { target_id: id });
+  const { body } = await deploy(api, { target_id: id, run_delay: 60 });
   const path = `/deployments/${body.id}/`;
   const answer = await api.send({ method: "DELETE", path });
   expect(answer.body).toEqual({ status: "OK" });

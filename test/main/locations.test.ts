@@ -150,7 +150,7 @@ describe("removing a location", () => {
     });
     const removing = hub.sonde("locations", "remove", "tokyo");
     await expect(removing).rejects.toThrow("has 1 deployment: delete or move it first");
-    await schedules.remove("deployment");
+    await schedules.remove("deployment", Date.now());
     await database.kysely.destroy();
     expect(await hub.sonde("locations", "remove", "tokyo")).toContain("tokyo was removed");
     expect(await hub.sonde("locations", "list")).not.toContain("tokyo");

@@ -125,6 +125,20 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     expect(await idsOf(false)).toEqual([soon.deployment_id]);
   });
 
+  it("that were due when their deployment was deleted have an outcome, also in an outage", async () => {
+    const schedule = aSchedule({ run_delay: 10 });
+    await newBeat(store).run();
+    await store.schedules.set(schedule);
+    await clock.setNow(T0 + 5 * MINUTE_MS + 5 * SECOND);
+    await store.schedules.remove(schedule.deployment_id, clock.now());
+    await clock.setNow(T0 + 10 * MINUTE_MS);
+    await newBeat(store).run();
+    const ledger = await readLedger(store, [schedule]);
+    expectOneRowForEachSlot(ledger, [schedule], T0 + 4 * MINUTE_MS);
+    expect(ledger.results).toHaveLength(4);
+    expect(ledger.pending).toEqual([]);
+  });
+
   it("publish the present one before recording an outage, and continue after a kill", async () => {
     const calls = [aCall(), aCall(), aCall()];
     for (const call of calls) await store.documents.insert(call);

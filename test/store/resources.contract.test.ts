@@ -286,7 +286,9 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       active_from: T0 + 6 * MINUTE_MS,
     });
     expect(await slotsOf(before.deployment_id, minutes(0, 20))).toEqual([3, 6, 8, 12, 18]);
-    await store.schedules.remove(before.deployment_id);
+    await store.schedules.remove(before.deployment_id, T0 + 7 * MINUTE_MS);
+    expect(await slotsOf(before.deployment_id, minutes(0, 20))).toEqual([3, 6]);
+    await store.schedules.remove(before.deployment_id, T0);
     expect(await slotsOf(before.deployment_id, minutes(0, 20))).toEqual([]);
   });
 

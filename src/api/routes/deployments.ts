@@ -95,8 +95,8 @@ const hooks: DocumentHooks<Deployment> = {
 
 /** Withdraws the deployment's runs of these targets, which it had one after another. */
 async function endSchedule(store: Store, id: string, targetIds: readonly string[]): Promise<void> {
-  await store.schedules.remove(id);
   const now = await store.now();
+  await store.schedules.remove(id, now);
   for (const target_id of targetIds) {
     const runs = { target_id, deployment_id: id };
     const due = await store.pendingRuns.withdraw(runs, now, PUBLISH_AHEAD_MS);
