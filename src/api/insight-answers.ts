@@ -89,15 +89,19 @@ function partsOf(report: Insight, before: Insight | undefined) {
 
 const shareOf = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
 
+/** Null for a measure that is 0 in either period only because it had no such calls. */
 function changeOf(report: Insight, before: Insight) {
-  const isScored = bandOf(report) !== null && bandOf(before) !== null;
+  const both = [report, before];
+  const isScored = both.every((each) => bandOf(each) !== null);
+  const isMade = both.every(({ made }) => made > 0);
+  const isPassed = both.every(({ passed }) => passed > 0);
   return {
     insights_id: insightId(before),
     score: isScored ? report.score - before.score : null,
     rank: isScored ? report.rank - before.rank : null,
-    pass_percent: report.pass_percent - before.pass_percent,
-    outlier_percent: report.outlier_percent - before.outlier_percent,
-    mean_test_length: report.mean_test_length - before.mean_test_length,
-    sd_test_length: report.sd_test_length - before.sd_test_length,
+    pass_percent: isMade ? report.pass_percent - before.pass_percent : null,
+    outlier_percent: isPassed ? report.outlier_percent - before.outlier_percent : null,
+    mean_test_length: isPassed ? report.mean_test_length - before.mean_test_length : null,
+    sd_test_length: isPassed ? report.sd_test_length - before.sd_test_length : null,
   };
 }

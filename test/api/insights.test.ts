@@ -247,6 +247,25 @@ it("answers with a report in full, and what changed since the period before", as
   expect(first["change"]).toBeNull();
 });
 
+const NO_TIMES = { outlier_percent: null, mean_test_length: null, sd_test_length: null };
+
+it.each([
+  [
+    "a period in which no call passed",
+    { passed: 0, failed: 100 },
+    { pass_percent: -99, ...NO_TIMES },
+  ],
+  ["a period in which no call was made", { passed: 0 }, { pass_percent: null, ...NO_TIMES }],
+])("compares no measure of calls that there were not: %s", async (_, without, expected) => {
+  const rest = { start: WEEK - WEEK_MS, passed: 98, slow: 1, failed: 1 };
+  const id = await reported(api, "a", rest, without, { ...rest, start: WEEK + WEEK_MS });
+  const { change: lost } = await get(api, `/insights/${id}__2026-09-21__2026-09-28/`);
+  expect(lost).toMatchObject(expected);
+  const { change: regained } = await get(api, `/insights/${id}__2026-09-28__2026-10-05/`);
+  const pass_percent = expected.pass_percent && -expected.pass_percent;
+  expect(regained).toMatchObject({ ...expected, pass_percent });
+});
+
 it("finds no report of a call that was deleted, has none, or is another's", async () => {
   const id = await reported(api, "a");
   const reportId = await storeInsight(api.store, { call_id: id });

@@ -43,7 +43,7 @@ export interface InsightReport extends InsightEntry {
     readonly outliers: PartAnswer & { readonly outliers: number; readonly share: number };
     readonly consistency: PartAnswer & { readonly variation: number };
   };
-  readonly change: (Partial<Measures> & InsightChange) | null;
+  readonly change: InsightChange | null;
   readonly missed: number;
   readonly failures: InsightDetails["failures"];
   readonly percentiles: InsightDetails["percentiles"];
@@ -58,12 +58,10 @@ interface PartAnswer extends PartExplanation {
   readonly passed: number;
 }
 
-/** Differences from the report of the period before. */
-interface InsightChange extends Omit<Measures, "score"> {
+/** Differences from the report of the period before; null where either had no such calls. */
+type InsightChange = Readonly<Record<keyof Measures | "rank", number | null>> & {
   readonly insights_id: string;
-  readonly score: number | null;
-  readonly rank: number | null;
-}
+};
 
 export type PartName = keyof Explanation;
 export const PART_NAMES = ["availability", "outliers", "consistency"] as const;

@@ -30,7 +30,8 @@ const Count = Type.Integer({ minimum: 0, examples: [12] });
 const Ms = Type.Number({ minimum: 0, description: "milliseconds", examples: [120] });
 const Share = Type.Number({ minimum: 0, maximum: 1, examples: [0.99] });
 const Percent = Type.Number({ minimum: 0, maximum: 100, examples: [99.5] });
-const Delta = Type.Number({ examples: [-0.5] });
+const Delta = (without: string) =>
+  nullable(Type.Number({ examples: [-0.5] }), { description: `null where either has ${without}` });
 const Variation = Type.Number({
   minimum: 0,
   description: "standard deviation ÷ mean of the latencies that are not outliers",
@@ -136,10 +137,10 @@ const ChangeSchema = named(
     rank: nullable(Type.Integer({ examples: [1] }), {
       description: "above 0: further from the best; null where either has no score",
     }),
-    pass_percent: Delta,
-    outlier_percent: Delta,
-    mean_test_length: Delta,
-    sd_test_length: Delta,
+    pass_percent: Delta("no call made"),
+    outlier_percent: Delta("no call that passed"),
+    mean_test_length: Delta("no call that passed"),
+    sd_test_length: Delta("no call that passed"),
   }),
 );
 

@@ -7,7 +7,7 @@ import { wordOf } from "../../periods.ts";
 interface Measure {
   readonly name: string;
   readonly now: number;
-  /** Null if either period has no score. */
+  /** Null if either period has no score, or no such calls. */
   readonly by: number | null;
   readonly show: (value: number) => string;
   /** Formats a change, if its unit differs. */
