@@ -136,8 +136,8 @@ function installProductionPackages(to: string): void {
   const needed = Object.entries(packages)
     .filter(([path, { dev, devOptional }]) => path.startsWith(folder) && !dev && !devOptional)
     .map(([path]) => path.slice(folder.length))
-    // Nested packages come with the outer one.
-    .filter((path) => !path.includes(folder));
+    // Nested packages come with the outer one. Node's is empty without its script.
+    .filter((path) => !path.includes(folder) && path !== "node");
   mkdirSync(to);
   execFileSync("cp", ["-r", "--parents", ...needed, to], { cwd: folder });
   execFileSync("chmod", ["-R", "go=", to]);

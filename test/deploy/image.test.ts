@@ -19,6 +19,7 @@ const dockerfile = readFileSync("deploy/Dockerfile", "utf8");
 const stages = readDockerfile(dockerfile);
 const image = stages.at(-1) as Stage;
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
+  readonly dependencies: Readonly<Record<string, string>>;
   readonly devDependencies: Readonly<Record<string, string>>;
 };
 
@@ -34,8 +35,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it("has the Node that the tests run on, from a base pinned by version", () => {
   const base = argumentDefault(dockerfile, "NODE_IMAGE");
-  expect(base).toContain(`/node:${manifest.devDependencies["node"]}-`);
-  expect(process.versions.node).toBe(manifest.devDependencies["node"]);
+  expect(base).toContain(`/node:${manifest.dependencies["node"]}-`);
+  expect(process.versions.node).toBe(manifest.dependencies["node"]);
 });
 
 it("starts Node as `npm start` does", () => {

@@ -6,11 +6,12 @@ import {
   mkdtempSync,
   readFileSync,
   readdirSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { STOP_DEADLINE_MS } from "../../src/compose/process.ts";
 import { loadConfig } from "../../src/config/config.ts";
@@ -69,6 +70,17 @@ describe.each(services)("%s", (name) => {
     expect(stopSeconds).toBeGreaterThan(STOP_DEADLINE_MS / 1000);
     expect(values("Restart")).toEqual(["always"]);
   });
+});
+
+it("the units run a Node that `npm prune --omit=dev` leaves", () => {
+  const [, installed = ""] =
+    /^(.*node_modules\/[^/]+)/.exec(realpathSync("node_modules/.bin/node")) ?? [];
+  const lock = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
+    readonly packages: Readonly<Record<string, { readonly dev?: true }>>;
+  };
+  const path = `node_modules/${basename(installed)}`;
+  expect(lock.packages[path]).toBeDefined();
+  expect(lock.packages[path]?.dev).toBeUndefined();
 });
 
 it("documents read the logs of these units", () => {
