@@ -1,6 +1,7 @@
 // `sonde locations`, run in this process.
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { rootCertificates } from "node:tls";
 import { nkeys } from "@nats-io/transport-node";
 import { describe, expect, it } from "vitest";
 import { runCommand } from "../../src/commands/command-line.ts";
@@ -47,6 +48,25 @@ SONDE_NATS_URL='tls://nats.test:4222,nats://[::1]'
 `);
     expect(hub.setting(printed, "SONDE_LOCATION_KEY")).toBe(key?.trim());
     expect(hub.setting(printed, "SONDE_NATS_NKEY")).toBe(seed?.trim());
+  });
+
+  it("are what kubectl takes, as docs/kubernetes.md and the chart's notes print them", async () => {
+    using folder = makeFolder();
+    const ca = join(folder.path, "ca.crt");
+    writeFileSync(ca, rootCertificates[0] ?? "");
+    const pages = ["docs/kubernetes.md", "deploy/helm/sonde/templates/NOTES.txt"];
+    const commands = pages.flatMap((file) =>
+      readFileSync(file, "utf8").match(/^.* locations add tokyo > tokyo\.env$/gm),
+    );
+    expect(commands).toHaveLength(pages.length);
+    for (const command of commands) {
+      const unset = / env (\w+)= /.exec(command ?? "")?.[1] ?? "";
+      const settings = { SONDE_NATS_URL: "tls://nats.test", SONDE_NATS_CA_FILE: ca, [unset]: "" };
+      using hub = operator(settings);
+      const printed = await hub.sonde("locations", "add", "tokyo");
+      // kubectl reads neither quotes nor values of several lines.
+      for (const line of printed.trimEnd().split("\n")) expect(line).toMatch(/^(#|\w+=[^'"]*$)/);
+    }
   });
 
   it("are listed in the accounts of NATS by public key only", async () => {
