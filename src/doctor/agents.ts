@@ -71,7 +71,7 @@ function lonelyLocations({ now, agents, deployments }: AgentFacts): Finding[] {
     return [
       failure(
         `location ${location} has ${count(number, "deployment")} and ${whose}: its runs are MISSED`,
-        `start an agent there: \`sonde locations env ${location}\` prints its settings (docs/agent.md)`,
+        `start an agent there: \`sonde locations env ${location}\` prints its settings (docs/regions.md)`,
       ),
     ];
   });

@@ -48,7 +48,7 @@ export function schemaFinding(
   if (unknown.length > 0)
     return failure(
       `the database has schema ${unknown.at(-1)}, from a newer Sonde: ${version} cannot use it`,
-      "run the newer version, or restore a backup: docs/deployment.md",
+      "run the newer version, or restore a backup: docs/backup.md",
     );
   if (missing.length === 0) return ok(`the schema is ${newest}, that of Sonde ${version}`);
   return failure(

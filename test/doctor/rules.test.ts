@@ -1,10 +1,12 @@
 // The rules of `sonde doctor` that tests of real systems cannot provoke, or only slowly.
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type { ListedAgent } from "../../src/model/agent.ts";
 import { agentFindings } from "../../src/doctor/agents.ts";
 import { runChecks } from "../../src/doctor/check.ts";
 import { offsetFinding } from "../../src/doctor/clocks.ts";
 import { folderFindings } from "../../src/doctor/data-folder.ts";
+import { schemaFinding } from "../../src/doctor/database.ts";
 import { diskFinding, unseenDisk } from "../../src/doctor/disk.ts";
 import { lengthOf, percent, sizeOf } from "../../src/doctor/durations.ts";
 import { failureOf } from "../../src/doctor/finding.ts";
@@ -40,6 +42,23 @@ const anAgent = (change: Partial<ListedAgent>): ListedAgent => ({
   created: 0,
   drain_ordered: false,
   ...change,
+});
+
+describe("advice", () => {
+  it("names a page that says how", () => {
+    const newer = schemaFinding({ applied: [], missing: [], unknown: ["0099"] }, "1.1.0");
+    const [lonely] = agentFindings({
+      now: NOW,
+      version: "1.1.0",
+      agents: [],
+      deployments: new Map([["paris", 3]]),
+    });
+    const said = [newer, lonely].map((finding) => {
+      const page = /docs\/[\w-]+\.md/.exec(finding?.advice ?? "")?.[0] ?? "";
+      return readFileSync(page, "utf8").match(/^sonde locations env|^## Restore/m)?.[0];
+    });
+    expect(said).toEqual(["## Restore", "sonde locations env"]);
+  });
 });
 
 describe("agents", () => {
