@@ -16,6 +16,7 @@ import { addProgram, requireSandbox, runInSandbox } from "./sandbox.ts";
 import type { Sandbox } from "./sandbox.ts";
 
 const dockerfile = readFileSync("deploy/Dockerfile", "utf8");
+const page = readFileSync("docs/deployment.md", "utf8");
 const stages = readDockerfile(dockerfile);
 const image = stages.at(-1) as Stage;
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
@@ -59,6 +60,9 @@ describe("the image's files in an empty root", () => {
       "web",
     ]);
     expect(readdirSync(join(root, "app/web"))).toEqual(["dist"]);
+    const [described = ""] = /^- The image holds.*?\./ms.exec(page) ?? [];
+    const named = [...described.matchAll(/`([\w/]+)\/`/g)].map(([, path]) => path);
+    expect(named).toEqual(["dist", "web/dist"]);
     const packages = readdirSync(join(root, "app/node_modules"));
     // A package that the program also needs is not for development alone.
     for (const name of Object.keys(manifest.devDependencies).filter(isDevelopmentAlone))
