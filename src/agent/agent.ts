@@ -4,7 +4,6 @@ import type { AgentBus } from "../bus/bus.ts";
 import type { EgressRules } from "../net/egress.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createDuty } from "./duty.ts";
 import { createHeartbeats } from "./heartbeats.ts";
@@ -51,12 +50,9 @@ export interface AgentSettings {
 const DEFAULT_CONCURRENCY = 500;
 const STOP_WITHIN_MS = 10_000;
 
-export interface Agent extends Service {
-  /** Why the hub refuses this agent: a sentence for its operator; undefined if it does not. */
-  refusal(): string | undefined;
-}
+export type Agent = ReturnType<typeof createAgent>;
 
-export function createAgent(given: AgentSettings): Agent {
+export function createAgent(given: AgentSettings) {
   const { locationId, agentId } = given;
   const settings: Settings = {
     ...given,
@@ -78,7 +74,7 @@ export function createAgent(given: AgentSettings): Agent {
 
   return {
     name: `agent of ${locationId}`,
-    async start() {
+    async start(): Promise<void> {
       await heartbeats.send(); // before the first tick: the hub's time and consent
       if (spool) openSpool(spool, settings);
       try {
@@ -92,7 +88,7 @@ export function createAgent(given: AgentSettings): Agent {
       runLog.begin();
       settings.log.info({ host: hostname(), pid: process.pid }, "agent started");
     },
-    async stop() {
+    async stop(): Promise<void> {
       heartbeats.end();
       const drained = duty.end();
       publisher.finish();
@@ -111,6 +107,7 @@ export function createAgent(given: AgentSettings): Agent {
         spool?.close();
       }
     },
+    /** Why the hub refuses this agent: a sentence for its operator; undefined if it does not. */
     refusal: duty.refusal,
   };
 }

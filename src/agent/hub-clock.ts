@@ -22,20 +22,7 @@ export interface Measurement {
   readonly error: number;
 }
 
-export interface HubClock extends Clock {
-  /** Returns whether the answer needs confirmation by others: ask again soon. */
-  learn(answer: HubAnswer): boolean;
-  /**
-   * Milliseconds by which the hub's time is ahead of the machine's clock; 0 while the two agree
-   * within the measurement error.
-   */
-  offset(): number;
-  /**
-   * Whether the machine's clock was set, or the machine slept, since the last call. If so, ask the
-   * hub again; waits under way adapt at once.
-   */
-  wasSet(): boolean;
-}
+export type HubClock = ReturnType<typeof createHubClock>;
 
 /** Waits may end this late after a smaller change: waking thousands of them would take longer. */
 const NOTABLE_MS = 25;
@@ -49,7 +36,7 @@ const SET_MS = 100;
  * machine's clock may be set at any moment: while it is wrong, and between its being set and the
  * hub's next answer, the monotonic clock, which nobody sets, carries the hub's time on.
  */
-export function createHubClock(clock: Clock): HubClock {
+export function createHubClock(clock: Clock) {
   const skewNow = (): number => clock.now() - clock.monotonic();
   let measured: Measured = { believed: [], doubted: [] };
   /** The hub's time minus the monotonic clock, while the machine's clock is wrong. */
@@ -58,13 +45,13 @@ export function createHubClock(clock: Clock): HubClock {
   let changed = new AbortController();
 
   const wasJustSet = (): boolean => Math.abs(skewNow() - skew) > SET_MS;
-  const measuredAhead = (): number | undefined =>
-    bestOf(measured.believed, clock.monotonic())?.ahead;
-  const hubAhead = (): number | undefined => ahead ?? (wasJustSet() ? measuredAhead() : undefined);
+  const measuredAhead = () => bestOf(measured.believed, clock.monotonic())?.ahead;
+  const hubAhead = () => ahead ?? (wasJustSet() ? measuredAhead() : undefined);
   const now = (): number => {
     const known = hubAhead();
     return known === undefined ? clock.now() : Math.floor(clock.monotonic() + known);
   };
+  /** Milliseconds by which the hub is ahead; 0 while both agree within the measurement error. */
   const offset = (): number => (hubAhead() === undefined ? 0 : now() - clock.now());
 
   function wakeWaits(): void {
@@ -76,7 +63,8 @@ export function createHubClock(clock: Clock): HubClock {
     ...clock, // keeps `monotonic` and `pause`
     now,
     offset,
-    learn(answer) {
+    /** Returns whether the answer needs confirmation by others: ask again soon. */
+    learn(answer: HubAnswer): boolean {
       const monotonic = clock.monotonic();
       measured = withMeasurement(measured, measure(answer), clock.now() - monotonic);
       const best = bestOf(measured.believed, monotonic);
@@ -86,7 +74,8 @@ export function createHubClock(clock: Clock): HubClock {
       if (Math.abs(offset() - before) > NOTABLE_MS) wakeWaits();
       return measured.doubted.length > 0;
     },
-    wasSet() {
+    /** Whether the clock was set, or the machine slept, since the last call: ask the hub again. */
+    wasSet(): boolean {
       const isSet = wasJustSet();
       if (isSet) ahead ??= measuredAhead();
       skew = skewNow();
@@ -94,13 +83,13 @@ export function createHubClock(clock: Clock): HubClock {
       wakeWaits();
       return true;
     },
-    async waitUntil(instant, signal) {
+    async waitUntil(instant: number, signal?: AbortSignal): Promise<void> {
       for (;;) {
         signal?.throwIfAborted();
         if (now() >= instant) return;
-        const ends = [changed.signal, ...(signal ? [signal] : [])];
+        const end = AbortSignal.any([changed.signal, ...(signal ? [signal] : [])]);
         // The next iteration finds out why the wait ended.
-        await clock.waitUntil(instant - offset(), AbortSignal.any(ends)).catch(() => undefined);
+        await clock.waitUntil(instant - offset(), end).catch(() => undefined);
       }
     },
   };

@@ -2,7 +2,6 @@
 import fastify from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../runtime/clock.ts";
-import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { closeIfUnread } from "../runtime/unread-body.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
@@ -66,12 +65,7 @@ export interface ApiDeps {
   readonly config: ApiConfig;
 }
 
-export interface Api extends Service {
-  readonly app: FastifyInstance;
-  readonly endpoints: readonly Endpoint[];
-  /** The URL it listens on; undefined while stopped. */
-  address(): string | undefined;
-}
+export type Api = ReturnType<typeof createApi>;
 
 /** How long a whole request may take to arrive; checked ten times as often. */
 const REQUEST_TIMEOUT_MS = 25_000;
@@ -84,7 +78,7 @@ const unused = (): never => {
 };
 const WITHOUT_SCHEMAS = { compilersFactory: { buildValidator: unused, buildSerializer: unused } };
 
-export function createApi(deps: ApiDeps): Api {
+export function createApi(deps: ApiDeps) {
   const { store, dispatcher, clock, log, config } = deps;
   const cursors = createCursors(config.cursorKey);
   const budgets = createBudgets(config.limits);
@@ -106,12 +100,13 @@ export function createApi(deps: ApiDeps): Api {
     name: "api",
     app,
     endpoints,
+    /** The URL it listens on; undefined while stopped. */
     address: () => address,
-    async start() {
+    async start(): Promise<void> {
       address = await listen(app, config);
       log.info({ address }, "api listening");
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
       await app.close();
       address = undefined;

@@ -10,7 +10,6 @@ import type { HistoryOptions } from "./demo-history.ts";
 import { FIRST_OWNER } from "./first-start.ts";
 import { issueKey, revokeKey } from "./issue-key.ts";
 import type { IssuedKey } from "./issue-key.ts";
-import type { Companion } from "./process.ts";
 
 const FILE = "demo.json";
 
@@ -22,25 +21,13 @@ interface Saved {
   readonly history?: number;
 }
 
-/** The target listens on the same port at each start, since stored calls name it. */
-export interface Demo extends Companion {
-  /**
-   * Creates the demo's calls, unless they exist. Completes them if an earlier start was cut off.
-   */
-  ensureCalls(
-    store: Store,
-    options: { readonly apiUrl: string; readonly locationId: string },
-  ): Promise<void>;
-  /**
-   * Whether there is a history to fill: in a store that was empty, until the history is complete.
-   */
-  hasHistory(): boolean;
-  /** Fills the history, or completes it. Rejects with the signal's reason. */
-  fillHistory(options: Omit<HistoryOptions, "from">): Promise<void>;
-}
+export type Demo = ReturnType<typeof createDemo>;
 
-/** Its start rejects with one line for the operator if the demo's file is damaged. */
-export function createDemo(dataDir: DataDir): Demo {
+/**
+ * The target listens on the same port at each start, since stored calls name it. The start rejects
+ * with one line for the operator if the demo's file is damaged.
+ */
+export function createDemo(dataDir: DataDir) {
   const reset = `delete ${dataDir.path(FILE)} and the demo's calls to start over`;
   const target = createDemoTarget();
   let saved: Saved | undefined;
@@ -51,13 +38,19 @@ export function createDemo(dataDir: DataDir): Demo {
   return {
     name: "demo target",
     address: () => target.address(),
-    async start() {
+    async start(): Promise<void> {
       saved = readSaved(dataDir, reset);
       await target.start(saved?.port ?? 0, `stop the program that uses the port, or ${reset}`);
       if (!saved) save({});
     },
     stop: () => target.stop(),
-    async ensureCalls(store, options) {
+    /**
+     * Creates the demo's calls, unless they exist. Completes them if an earlier start was cut off.
+     */
+    async ensureCalls(
+      store: Store,
+      options: { readonly apiUrl: string; readonly locationId: string },
+    ): Promise<void> {
       const { seeding: interrupted, history: begun } = saved ?? {};
       if (interrupted) await revokeKey(store, "demo", interrupted);
       else if (await hasCalls(store, target.address())) return;
@@ -70,8 +63,12 @@ export function createDemo(dataDir: DataDir): Demo {
       );
       save({ history });
     },
-    hasHistory: () => saved?.history !== undefined,
-    async fillHistory(options) {
+    /**
+     * Whether there is a history to fill: in a store that was empty, until the history is complete.
+     */
+    hasHistory: (): boolean => saved?.history !== undefined,
+    /** Fills the history, or completes it. Rejects with the signal's reason. */
+    async fillHistory(options: Omit<HistoryOptions, "from">): Promise<void> {
       if (saved?.history === undefined) return;
       await fillHistory({ ...options, from: saved.history });
       save({});

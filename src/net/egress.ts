@@ -6,10 +6,7 @@ import { canonical, EGRESS_ENTRIES, parseEgressEntry } from "../model/egress-ent
 import type { Address, EgressRule } from "../model/egress-entry.ts";
 import { invalid } from "../model/errors.ts";
 
-export interface EgressRules {
-  /** `address` is an IP address in text, `port` the one dialled. */
-  allows(address: string, port: number): boolean;
-}
+export type EgressRules = ReturnType<typeof parseEgressAllow>;
 
 /**
  * Sonde's own addresses. A call gets there only if an entry names exactly that address and port.
@@ -42,14 +39,15 @@ export function parseEgressAllow(
   entries: readonly string[],
   own = NOWHERE,
   interfaces = interfaceAddresses,
-): EgressRules {
+) {
   const rules = entries.flatMap((entry) => {
     const parsed = parseEgressEntry(entry.trim());
     if (parsed) return parsed;
     throw invalid(`SONDE_EGRESS_ALLOW: '${entry}' is not ${EGRESS_ENTRIES}`);
   });
   return {
-    allows(text, port) {
+    /** `text` is an IP address, `port` the one dialled. */
+    allows(text: string, port: number): boolean {
       if (!ipaddr.isValid(text)) return false;
       const address = canonical(ipaddr.parse(text));
       const read = readings(address);

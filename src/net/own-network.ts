@@ -4,7 +4,6 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import type { Clock } from "../runtime/clock.ts";
-import type { Service } from "../runtime/lifecycle.ts";
 import type { OwnNetwork, ServerAddress } from "./egress.ts";
 
 const ANNOUNCED_EVERY_MS = 1_000;
@@ -21,12 +20,7 @@ export interface OwnNetworkOptions {
   readonly find?: (name: string) => Promise<readonly LookupAddress[]>;
 }
 
-export interface WatchedNetwork extends OwnNetwork, Service {
-  /** Adds a port that this process listens on. */
-  listensOn(port: number): void;
-  /** Calls back now and after each addition. */
-  onGrowth(listener: (known: OwnNetwork) => void): void;
-}
+export type WatchedNetwork = Awaited<ReturnType<typeof createOwnNetwork>>;
 
 /**
  * Resolves once the servers have been looked up; never rejects. While it runs as a service, it adds
@@ -39,7 +33,7 @@ export async function createOwnNetwork({
   servers: knownServers,
   announced,
   find = (name) => lookup(name, { all: true }),
-}: OwnNetworkOptions): Promise<WatchedNetwork> {
+}: OwnNetworkOptions) {
   const names = new Set(knownServers);
   const known = createKnown(knownPorts);
   const stopping = new AbortController();
@@ -74,12 +68,13 @@ export async function createOwnNetwork({
     name: "own network",
     ports: known.ports,
     servers: known.servers,
+    /** Adds a port that this process listens on. */
     listensOn: known.addPort,
     onGrowth: known.onGrowth,
-    async start() {
+    async start(): Promise<void> {
       watch().catch(() => undefined); // ends with stop()
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
     },
   };
@@ -105,6 +100,7 @@ function createKnown(first: readonly number[]) {
       servers.set(name, server);
       tell();
     },
+    /** Calls back now and after each addition. */
     onGrowth: (listener: (known: OwnNetwork) => void): void => {
       listeners.push(listener);
       listener({ ports, servers });

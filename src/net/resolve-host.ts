@@ -10,10 +10,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { untilAborted } from "../runtime/deadline.ts";
 import { createSemaphore } from "../runtime/semaphore.ts";
 
-export interface HostResolver {
-  /** Resolves with at least one address, IPv4 first. Rejects with a `LookupFailure`. */
-  resolve(host: string, settings?: LookupSettings): Promise<string[]>;
-}
+export type HostResolver = ReturnType<typeof createHostResolver>;
 
 export interface LookupSettings {
   /** Ends the queries to name servers, which could otherwise outlive the caller by 20 s. */
@@ -62,7 +59,7 @@ export function createHostResolver({
   servers,
   hostsFile = "/etc/hosts",
   system = servers ? async () => [] : askSystem,
-}: ResolverSettings): HostResolver {
+}: ResolverSettings) {
   const findInHostsFile = hostsFileReader(hostsFile, clock);
   const ask = oneAtATime(system, clock);
 
@@ -86,7 +83,8 @@ export function createHostResolver({
   };
 
   return {
-    async resolve(host, settings = {}) {
+    /** Resolves with at least one address, IPv4 first. Rejects with a `LookupFailure`. */
+    async resolve(host: string, settings: LookupSettings = {}): Promise<string[]> {
       const found = await find(host.toLowerCase().replace(/\.$/, ""), settings);
       return found.toSorted((a, b) => isIP(a) - isIP(b));
     },

@@ -11,23 +11,12 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 
-export interface DataDir {
-  path(file: string): string;
-  /** The content of the file; undefined when there is none. */
-  read(file: string): string | undefined;
-  /** Writes the file for this user alone (mode 0600), atomically. */
-  write(file: string, content: string): void;
-  /**
-   * Returns the key in the file, generated on first use; processes that start together get the
-   * same.
-   */
-  key(file: string): Uint8Array;
-}
+export type DataDir = ReturnType<typeof openDataDir>;
 
 const KEY_BYTES = 32;
 
 /** Throws with one line for the operator when the folder cannot be used. */
-export function openDataDir(directory: string): DataDir {
+export function openDataDir(directory: string) {
   try {
     makeFolder(directory);
   } catch (cause) {
@@ -39,7 +28,7 @@ export function openDataDir(directory: string): DataDir {
     );
   }
   const existing = existingDataDir(directory);
-  const path = (file: string): string => existing.path(file);
+  const { path, read } = existing;
   const unwritable = (file: string, cause: unknown): Error =>
     new Error(
       `${path(file)} cannot be written (${codeOf(cause)}): make the folder writable, with room in it, or set SONDE_DATA_DIR`,
@@ -56,8 +45,9 @@ export function openDataDir(directory: string): DataDir {
   };
   return {
     path,
-    read: (file) => existing.read(file),
-    write(file, content) {
+    read,
+    /** Writes the file for this user alone (mode 0600), atomically. */
+    write(file: string, content: string): void {
       const temporary = path(`${file}.${randomUUID()}`);
       try {
         writeFileSync(temporary, content, { mode: 0o600, flush: true });
@@ -67,7 +57,11 @@ export function openDataDir(directory: string): DataDir {
         throw unwritable(file, cause);
       }
     },
-    key(file) {
+    /**
+     * Returns the key in the file, generated on first use; processes that start together get the
+     * same.
+     */
+    key(file: string): Uint8Array {
       if (existing.read(file) === undefined)
         writeFirst(file, randomBytes(KEY_BYTES).toString("base64"));
       const key = existing.existingKey(file);
@@ -77,14 +71,10 @@ export function openDataDir(directory: string): DataDir {
   };
 }
 
-interface ExistingDataDir extends Pick<DataDir, "path" | "read"> {
-  /** Undefined if there is no file. Throws if the file holds no key. */
-  existingKey(file: string): Uint8Array | undefined;
-}
-
 /** Opens the folder as it is, even if it is missing: creates nothing in it. */
-export function existingDataDir(directory: string): ExistingDataDir {
+export function existingDataDir(directory: string) {
   const path = (file: string): string => join(directory, file);
+  /** The content of the file; undefined when there is none. */
   const read = (file: string): string | undefined => {
     try {
       return readFileSync(path(file), "utf8");
@@ -99,7 +89,8 @@ export function existingDataDir(directory: string): ExistingDataDir {
   return {
     path,
     read,
-    existingKey(file) {
+    /** Undefined if there is no file. Throws if the file holds no key. */
+    existingKey(file: string): Uint8Array | undefined {
       const text = read(file);
       if (text === undefined) return undefined;
       const key = Buffer.from(text, "base64");

@@ -5,16 +5,7 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:
 import type { KeyObject } from "node:crypto";
 import { deriveSecret, keyIdFrom, SealError } from "./secrets.ts";
 
-export interface MessageSealer {
-  /** The ids of the opening keys, the sealing key first. */
-  readonly keyIds: readonly string[];
-  /** A message sealed for one place does not open for another. */
-  seal(text: string, place: string): Uint8Array;
-  /** Throws `SealError`. */
-  open(message: Uint8Array, place: string): string;
-  /** The same for the same text, and unpredictable without the sealing key. */
-  digest(text: string): string;
-}
+export type MessageSealer = ReturnType<typeof createMessageSealer>;
 
 interface Key {
   readonly id: string;
@@ -29,15 +20,18 @@ const TAG_BYTES = 16;
 const MAX_HEADER_BYTES = 512;
 
 /** `keys`: 32 bytes each. The first seals; all open. */
-export function createMessageSealer(keys: readonly [Uint8Array, ...Uint8Array[]]): MessageSealer {
+export function createMessageSealer(keys: readonly [Uint8Array, ...Uint8Array[]]) {
   const [sealing, ...others] = [keyFrom(keys[0]), ...keys.slice(1).map(keyFrom)] as const;
   const opening = new Map([sealing, ...others].map((key) => [key.id, key]));
-  const keyIds = [...opening.keys()];
+  /** The ids of the opening keys, the sealing key first. */
+  const keyIds: readonly string[] = [...opening.keys()];
   const digesting = deriveSecret(keys[0], "message digest");
   return {
     keyIds,
-    seal: (text, place) => seal(text, place, sealing),
-    open(message, place) {
+    /** A message sealed for one place does not open for another. */
+    seal: (text: string, place: string): Uint8Array => seal(text, place, sealing),
+    /** Throws `SealError`. */
+    open(message: Uint8Array, place: string): string {
       const header = headerOf(message);
       const key = opening.get(header.kid);
       if (!key)
@@ -46,7 +40,9 @@ export function createMessageSealer(keys: readonly [Uint8Array, ...Uint8Array[]]
       if (header.place !== place) throw new SealError(`sealed for another place than ${place}`);
       return text;
     },
-    digest: (text) => createHmac("sha256", digesting).update(text).digest("base64url"),
+    /** The same for the same text, and unpredictable without the sealing key. */
+    digest: (text: string): string =>
+      createHmac("sha256", digesting).update(text).digest("base64url"),
   };
 }
 

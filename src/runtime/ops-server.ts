@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { CONTENT_TYPES, formatOf } from "./exposition.ts";
 import type { MetricsSnapshot } from "./exposition.ts";
-import type { Lifecycle, Service } from "./lifecycle.ts";
+import type { Lifecycle } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
 import { renderMetrics } from "./metrics.ts";
 import type { Registry } from "./metrics.ts";
@@ -35,10 +35,7 @@ export interface OpsServerOptions {
   readonly log: Logger;
 }
 
-export interface OpsServer extends Service {
-  /** Undefined while it does not listen. */
-  address(): { readonly host: string; readonly port: number } | undefined;
-}
+export type OpsServer = ReturnType<typeof createOpsServer>;
 
 interface Fault {
   readonly part: string;
@@ -57,7 +54,7 @@ const CHECK_TIMEOUT_MS = 2_000;
 const REQUEST_TIMEOUT_MS = 5_000;
 const STOP_GRACE_MS = 1_000;
 
-export function createOpsServer(options: OpsServerOptions): OpsServer {
+export function createOpsServer(options: OpsServerOptions) {
   const { host, port, registry, threadMetrics = async () => [], log } = options;
   const readiness = createReadiness(options);
   const answers: Readonly<Record<string, Answer>> = {
@@ -94,11 +91,11 @@ export function createOpsServer(options: OpsServerOptions): OpsServer {
 
   return {
     name: "ops server",
-    async start() {
+    async start(): Promise<void> {
       await listen(server, host, port);
       log.info(addressOf(server.address()), "ops server listening");
     },
-    async stop() {
+    async stop(): Promise<void> {
       if (!server.listening) return;
       const closed = Promise.withResolvers<void>();
       server.close(() => closed.resolve());
@@ -108,6 +105,7 @@ export function createOpsServer(options: OpsServerOptions): OpsServer {
       await closed.promise;
       clearTimeout(grace);
     },
+    /** Undefined while it does not listen. */
     address: () => addressOf(server.address()),
   };
 }

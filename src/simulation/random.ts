@@ -1,16 +1,6 @@
 // Random numbers that follow from a key: the same key gives the same numbers. Not for secrets.
 
-export interface Random {
-  /** Uniform from 0 (inclusive) to 1 (exclusive). */
-  next(): number;
-  chance(share: number): boolean;
-  between(low: number, high: number): number;
-  /** Normally distributed, with mean 0 and deviation 1. */
-  normal(): number;
-  /** Log-normally distributed: half are below the median. */
-  logNormal(median: number, sigma: number): number;
-  pick<T>(items: readonly [T, ...T[]]): T;
-}
+export type Random = ReturnType<typeof createRandom>;
 
 /** FNV-1a over the parts, with the final mix of MurmurHash3: 32 bits. */
 export function keyOf(...parts: readonly (string | number)[]): number {
@@ -32,23 +22,25 @@ function mixed(hash: number): number {
 }
 
 /** The generator is mulberry32, by Tommy Ettinger, in the public domain. */
-export function createRandom(key: number): Random {
+export function createRandom(key: number) {
   let state = key | 0;
+  /** Uniform from 0 (inclusive) to 1 (exclusive). */
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0;
     let bits = Math.imul(state ^ (state >>> 15), state | 1);
     bits ^= bits + Math.imul(bits ^ (bits >>> 7), bits | 61);
     return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
   };
-  // Box and Muller (1958).
+  /** Normally distributed, with mean 0 and deviation 1: Box and Muller (1958). */
   const normal = (): number =>
     Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
   return {
     next,
     normal,
-    chance: (share) => next() < share,
-    between: (low, high) => low + (high - low) * next(),
-    logNormal: (median, sigma) => median * Math.exp(sigma * normal()),
+    chance: (share: number): boolean => next() < share,
+    between: (low: number, high: number): number => low + (high - low) * next(),
+    /** Log-normally distributed: half are below the median. */
+    logNormal: (median: number, sigma: number): number => median * Math.exp(sigma * normal()),
     pick: <T>(items: readonly [T, ...T[]]): T =>
       items[Math.floor(next() * items.length)] ?? items[0],
   };

@@ -13,14 +13,7 @@ import {
 import type { ZlibOptions, ZstdOptions } from "node:zlib";
 import { CallFailure } from "./failure.ts";
 
-export interface BodyDecoder {
-  /** Returns false if the next chunk must wait for `onceReady`. */
-  write(chunk: Buffer): boolean;
-  onceReady(resume: () => void): void;
-  /** Calls `onDone` when everything is decoded; never if decoding fails. */
-  end(onDone: () => void): void;
-  destroy(): void;
-}
+export type BodyDecoder = ReturnType<typeof createBodyDecoder>;
 
 export const MAX_CODINGS = 3;
 // RFC 9659: the largest window of the zstd content coding, 8 MB.
@@ -59,7 +52,7 @@ export interface DecodedBody {
 export function createBodyDecoder(
   codings: readonly string[],
   { maxBytes, onData, onFailure }: DecodedBody,
-): BodyDecoder {
+) {
   const decoders = codings.toReversed().flatMap((coding) => DECODERS[coding]?.() ?? []);
   const sink = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -77,15 +70,19 @@ export function createBodyDecoder(
     onEnd();
   });
   return {
-    // A coding may end before the body does; the rest is dropped.
-    write: (chunk) => ended || entry.write(chunk),
-    onceReady: (resume) => void entry.once("drain", resume),
-    end(onDone) {
+    /**
+     * Returns false if the next chunk must wait for `onceReady`. A coding may end before the body
+     * does; the rest is dropped.
+     */
+    write: (chunk: Buffer): boolean => ended || entry.write(chunk),
+    onceReady: (resume: () => void): void => void entry.once("drain", resume),
+    /** Calls `onDone` when everything is decoded; never if decoding fails. */
+    end(onDone: () => void): void {
       if (ended) return onDone();
       onEnd = onDone;
       entry.end();
     },
-    destroy: () => void entry.destroy(),
+    destroy: (): void => void entry.destroy(),
   };
 }
 
