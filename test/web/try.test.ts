@@ -264,12 +264,13 @@ async function keepsPassword({ target, pages }: Try): Promise<void> {
   expect(faults).toEqual([]);
 }
 
-/** Saves a new call again, because the first answer did not arrive. */
-async function makesItOnce({ target, pages: { client, ...pages } }: Try): Promise<void> {
+/** Saves a new call again, because the first answer did not arrive. Returns how many there are. */
+async function savedAgain({ target, pages }: Try, name: string, afterMs: number): Promise<number> {
   const { page } = await pages.open("/calls/new");
+  await page.clock.install();
   const field = (label: string) => page.getByLabel(label, { exact: true });
-  await field("URL").fill(`${target.url}/once`);
-  await field("Name").fill("Made once");
+  await field("URL").fill(`${target.url}/again`);
+  await field("Name").fill(name);
   let lost = false;
   await page.route("**/api/2/calls/", async (route) => {
     if (lost || route.request().method() !== "POST") return route.fallback();
@@ -279,13 +280,19 @@ async function makesItOnce({ target, pages: { client, ...pages } }: Try): Promis
   });
   await button(page, "Save").click();
   await page.getByText("Sonde is not responding.").waitFor();
+  await page.clock.fastForward(afterMs);
   await button(page, "Save").click();
-  await page.getByRole("heading", { name: "Made once", level: 1 }).waitFor();
-  const { results } = await client.send<{ results: { meta: { name: string } }[] }>(
+  await page.getByRole("heading", { name, level: 1 }).waitFor();
+  const { results } = await pages.client.send<{ results: { meta: { name: string } }[] }>(
     "GET",
     "/calls/?limit=1000",
   );
-  expect(results.filter(({ meta }) => meta.name === "Made once")).toHaveLength(1);
+  return results.filter(({ meta }) => meta.name === name).length;
+}
+
+async function makesRetriesOnce(sonde: Try): Promise<void> {
+  expect(await savedAgain(sonde, "Retried", 0)).toBe(1);
+  expect(await savedAgain(sonde, "Made twice", 11 * 60_000)).toBe(2);
 }
 
 /** Pastes into the field that has the focus. */
@@ -304,6 +311,6 @@ it("a call is made, run, changed, deployed and deleted", { timeout: 240_000 }, a
   await keepsPassword(sonde);
   await saysWhereNoAgentIs(sonde);
   await saysWhatIsGenerated(sonde);
-  await makesItOnce(sonde);
+  await makesRetriesOnce(sonde);
   await offersViewerNothing(sonde);
 });

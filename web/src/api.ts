@@ -45,11 +45,16 @@ export interface Versioned<T> {
 }
 
 /** The last change whose answer did not arrive, and its key: Sonde does not do it again. */
-let unanswered: { readonly change: string; readonly key: string } | undefined;
+let unanswered: { readonly change: string; readonly key: string; readonly at: number } | undefined;
+
+/** Whoever makes the same change later than this means another one. */
+const RETRIED_WITHIN_MS = 10 * 60_000;
 
 /** Returns the headers with which a change may be repeated. */
 function repeatable(change: string): Readonly<Record<string, string>> {
-  if (unanswered?.change !== change) unanswered = { change, key: newKey() };
+  const at = Date.now();
+  const isRetry = unanswered?.change === change && at - unanswered.at < RETRIED_WITHIN_MS;
+  if (!unanswered || !isRetry) unanswered = { change, key: newKey(), at };
   return { "idempotency-key": unanswered.key };
 }
 
