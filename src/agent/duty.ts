@@ -25,8 +25,8 @@ export function createDuty(settings: DutySettings) {
   function follow({ drain = false, refused }: HeartbeatAnswer): boolean {
     const { drain: drained = false, refused: before } = orders;
     orders = { drain, ...(refused !== undefined && { refused }) };
-    if (drain && !drained) log.info("agent draining: an operator ordered it");
-    if (!drain && drained) log.info("agent resumes");
+    if (drain && !drained) log.info("agent draining: ordered by an operator");
+    if (!drain && drained) log.info("agent resumed");
     if (refused !== undefined && refused !== before)
       log.error({ reason: refused }, "agent refused by the hub");
     if (refused === undefined && before !== undefined) log.info("agent accepted by the hub");

@@ -52,17 +52,17 @@ export function createAgentMetrics(registry: Registry) {
     }),
     unansweredHeartbeats: new Gauge({
       name: "sonde_agent_unanswered_heartbeats",
-      help: "Heartbeats in a row that reached NATS and that the hub did not answer.",
+      help: "Consecutive heartbeats that reached NATS but that the hub did not answer.",
       aggregator: "max",
       registers: [registry],
     }),
     unpublishedReports: gauge(
       "sonde_agent_reports_unpublished",
-      "Reports of finished runs that the bus has not taken yet.",
+      "Reports of finished runs that the bus has not accepted yet.",
     ),
     publishRetries: counter(
       "sonde_agent_report_publish_retries_total",
-      "Attempts to publish reports that failed because the bus was unreachable.",
+      "Failed attempts to publish reports while the bus was unreachable.",
     ),
     repeatedTicks: counter(
       "sonde_agent_repeated_ticks_total",
@@ -84,11 +84,11 @@ function createSpoolMetrics(registry: Registry) {
     spooledReports: gauge("sonde_agent_spooled_reports", "Reports in the spool on disk."),
     spoolBytes: gauge(
       "sonde_agent_spool_bytes",
-      "Size of the reports in the spool, those of other locations included.",
+      "Size of the reports in the spool, including those of other locations.",
     ),
     spoolFailures: counter(
       "sonde_agent_spool_failures_total",
-      "Failed uses of the spool's file, corruption included.",
+      "Failed operations on the spool's file, including corruption.",
     ),
   };
 }

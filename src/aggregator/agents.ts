@@ -35,7 +35,7 @@ export function createHeartbeatHandler(options: AgentListOptions): HeartbeatHand
         if (isTimeToLog())
           log.warn(
             { location_id, agent_id, agents: MAX_AGENTS_PER_LOCATION },
-            "agent not listed: its location has too many",
+            "agent not listed: its location has too many agents",
           );
         return;
       }

@@ -40,7 +40,7 @@ export function createAggregatorMetrics(registry: Registry) {
     }),
     removed: new Counter({
       name: "sonde_aggregator_removed_rows_total",
-      help: "Rows removed because they had expired, by kind.",
+      help: "Expired rows removed, by kind.",
       labelNames: ["kind"],
       registers,
     }),

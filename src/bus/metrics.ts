@@ -8,7 +8,7 @@ export function createBusMetrics(registry: Registry) {
   const registers = [registry];
   const refused = new Counter({
     name: "sonde_bus_refused_messages_total",
-    help: "Messages that NATS refused because it has no room for them: publishing is retried.",
+    help: "Messages that NATS refused for lack of room; publishing is retried.",
     labelNames: ["messages"],
     registers,
   });
@@ -32,7 +32,7 @@ export function registerLine(registry: Registry, line: () => BusLine | undefined
   registerReading(
     {
       name: "sonde_nats_up",
-      help: "1 while NATS answers each connection of this process.",
+      help: "1 while NATS answers on every connection of this process.",
       aggregator: "min",
       registers,
     },

@@ -153,7 +153,7 @@ function createBacklog<T>(
     if (clock.monotonic() - message.storedAt <= maxAgeMs) return false;
     waiting.delete(message);
     onExpired(message);
-    log.warn({ kind }, "message dropped: it expired before a consumer took it");
+    log.warn({ kind }, "message dropped: expired before consumption");
     onDropped?.(kind);
     return true;
   };

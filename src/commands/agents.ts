@@ -12,20 +12,18 @@ import { audit, examples, withStore } from "./command.ts";
 import type { Context } from "./command.ts";
 
 export function addAgentCommands(program: Command, context: Context): void {
-  const agents = program.command("agents").description("List the agents, and drain one.");
+  const agents = program.command("agents").description("List agents, and drain one.");
   agents
     .command("list")
-    .description("Show each agent: its state, version, load, spool and clock.")
+    .description("Show each agent's state, version, load, spool and clock.")
     .option("--json", "print one JSON object for each agent")
     .addHelpText("after", examples("sonde agents list", "sonde agents list --json"))
     .action((options: { readonly json?: true }) => listAgents(context, options));
   agents
     .command("drain")
-    .description(
-      "Drain an agent: it finishes the runs that have started, takes no more, and stays.",
-    )
-    .argument("<id>", "an agent's id, as `sonde agents list` shows it")
-    .option("--undo", "have it take runs again")
+    .description("Drain an agent: it finishes its current runs, takes no new ones, and stays up.")
+    .argument("<id>", "an agent's id, from `sonde agents list`")
+    .option("--undo", "let it take runs again")
     .addHelpText(
       "after",
       examples("sonde agents drain paris-1", "sonde agents drain paris-1 --undo"),
@@ -61,7 +59,7 @@ const drainAgent = (
       throw invalid(`no agent ${show(id)}; \`sonde agents list\` shows them`);
     const order = undo
       ? "takes runs again"
-      : "takes no more runs, finishes those that have started and stays DRAINING";
+      : "takes no new runs, finishes its current ones and stays DRAINING";
     const within = `within ${HEARTBEAT_INTERVAL_MS / 1000} seconds`;
     print(`agent ${id} at ${locations.join(", ")} ${order}, ${within}\n`);
   });

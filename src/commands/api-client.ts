@@ -79,7 +79,7 @@ function keyOf({ apiKey, apiUrl, bootstrapKey, dataDir }: Config): {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw invalid(
-      `no API key: set SONDE_API_KEY, or SONDE_API_KEY_FILE to a file that holds it (${file}, where a first key would be, cannot be read: ${code})`,
+      `no API key: set SONDE_API_KEY, or SONDE_API_KEY_FILE to a file that holds it (cannot read the first key from ${file}: ${code})`,
       { cause },
     );
   }
@@ -124,8 +124,7 @@ export async function printList(
   if (!json && shown.length > 0)
     context.print(tableOf(columns, explain ? await explain(shown) : shown, screenOf()));
   if (count === 0) process.stderr.write(`no ${noun}\n`);
-  if (count > limit)
-    process.stderr.write(`there are more ${noun}: --limit sets how many are shown\n`);
+  if (count > limit) process.stderr.write(`there are more ${noun}: raise --limit to see them\n`);
 }
 
 /** Reads stdin to its end, however slowly it arrives. */

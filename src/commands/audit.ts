@@ -31,7 +31,7 @@ export function addAuditCommands(program: Command, context: Context): void {
       wholeNumberOf("--limit", 1, MAX_LIMIT),
       DEFAULT_LIMIT,
     );
-  addOwnerOptions(list, "only what concerns this owner")
+  addOwnerOptions(list, "only entries about this owner")
     .addHelpText("after", examples("sonde audit list --since 2026-10-01 --owner ann"))
     .action((options: AuditOptions) => listAudit(context, options));
 }

@@ -10,13 +10,13 @@ import type { TransferInput } from "./transfer.ts";
 export function addBackupCommand(program: Command, context: Context): void {
   program
     .command("backup")
-    .summary("Copy the embedded database, while the service runs.")
+    .summary("Back up the embedded database while the service runs.")
     .description(
-      "Copy the embedded database into a file, while the service runs, and check the copy: see docs/backup.md.",
+      "Back up the embedded database to a file while the service runs, and check the copy: see docs/backup.md.",
     )
     .argument("<file>", "the backup")
-    .option("--force", "replace a file of that name")
-    .option("--with-key", "write the master key beside it, FILE.master-key")
+    .option("--force", "overwrite FILE")
+    .option("--with-key", "also write the master key, to FILE.master-key")
     .addHelpText(
       "after",
       examples(
@@ -35,10 +35,10 @@ export function addRestoreCommand(program: Command, context: Context): void {
     .command("restore")
     .summary("Replace the embedded database with a backup.")
     .description(
-      "Replace the embedded database with a backup, while the service is stopped: see docs/backup.md.",
+      "Replace the embedded database with a backup while the service is stopped: see docs/backup.md.",
     )
     .argument("<file>", "the backup")
-    .option("--force", "replace an existing database, which is kept under another name")
+    .option("--force", "replace an existing database; it is kept under another name")
     .addHelpText("after", examples("sonde restore /backups/sonde-2026-11-22.db"))
     .action(async (file: string, options: Omit<RestoreInput, "file">) => {
       const { restoreStore } = await import("./restore.ts");
@@ -51,7 +51,7 @@ export function addTransferCommand(program: Command, context: Context): void {
     .command("transfer")
     .summary("Move everything from the embedded database to PostgreSQL.")
     .description(
-      "Move everything from the embedded database to an empty PostgreSQL database, while the service is stopped: see docs/backup.md.",
+      "Move everything from the embedded database to an empty PostgreSQL database while the service is stopped: see docs/backup.md.",
     )
     .option("--to <url>", "postgres:// URL (default: SONDE_DATABASE_URL)")
     .addHelpText(

@@ -5,7 +5,7 @@ import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
 
 const NAME = "completion";
-const DESCRIPTION = "Print the script that completes commands in your shell.";
+const DESCRIPTION = "Print the completion script for your shell.";
 const HELP = examples(
   "source <(sonde completion bash)   # in ~/.bashrc",
   "source <(sonde completion zsh)    # in ~/.zshrc, after compinit",

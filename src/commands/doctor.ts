@@ -8,7 +8,7 @@ import type { Context } from "./command.ts";
 export function addDoctorCommand(program: Command, context: Context): void {
   program
     .command("doctor")
-    .description("Find what is wrong, and say what to do. Changes nothing.")
+    .description("Find what is wrong and how to fix it. Changes nothing.")
     .option("--roles <names>", "roles of the process, comma-separated (default: SONDE_ROLES)")
     .option("--json", "print one JSON object")
     .addHelpText("after", "\nExit code: 0 all is well, 1 warnings, 2 failures.")

@@ -27,12 +27,12 @@ const VARIABLES = [
 ];
 
 export function addEnvironmentCommands(program: Command, context: Context): void {
-  const env = program.command("env").description("Variables of workspaces, which calls use.");
+  const env = program.command("env").description("Variables for calls, by workspace.");
   addListOptions(
     env
       .command("list")
       .description("List the workspaces, or the variables of one.")
-      .argument("[workspace]", "one of them"),
+      .argument("[workspace]", "list the variables of this one"),
   )
     .addHelpText("after", examples("sonde env list", "sonde env list staging"))
     .action((workspace: string | undefined, options: ListOptions) => {

@@ -9,7 +9,7 @@ import type { Context } from "./command.ts";
 export function addHealthCommand(program: Command, context: Context): void {
   program
     .command("health")
-    .description("Ask the process with these settings whether it is ready.")
+    .description("Check whether the process with these settings is ready.")
     .addHelpText("after", examples("sonde health", "SONDE_OPS_PORT=9465 sonde health"))
     .action(() => checkHealth(context));
 }

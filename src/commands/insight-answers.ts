@@ -23,10 +23,10 @@ export function addInsightAnswers(insights: Command, context: Context): void {
   addListOptions(
     insights
       .command("rank")
-      .description("Rank calls by their scores of the last months, best first. Over the API.")
-      .option("--weekly", "of the last weeks instead")
+      .description("Rank calls by their recent monthly scores, best first. Over the API.")
+      .option("--weekly", "by weekly scores instead")
       .option("--worst-first", "rank the worst first")
-      .option("--shared", "also calls that others share with the organization"),
+      .option("--shared", "also calls shared with the organization"),
   )
     .addHelpText(
       "after",
@@ -36,8 +36,8 @@ export function addInsightAnswers(insights: Command, context: Context): void {
   addListOptions(
     insights
       .command("list")
-      .description("List weekly and monthly reports, in the order they were made. Over the API.")
-      .option("--call <call>", "only of this call: its id or name")
+      .description("List weekly and monthly reports in order of creation. Over the API.")
+      .option("--call <call>", "only of this call, an id or a name")
       .option("--weekly", "only weekly ones"),
   )
     .addHelpText("after", examples("sonde insights list --call Shop --weekly"))
@@ -45,8 +45,8 @@ export function addInsightAnswers(insights: Command, context: Context): void {
   addApiOptions(
     insights
       .command("get")
-      .description("Show a report with what explains its score. Over the API.")
-      .argument("<id>", "a report's id, as `sonde insights list` shows it"),
+      .description("Show a report and what explains its score. Over the API.")
+      .argument("<id>", "a report's id, from `sonde insights list`"),
     "print it as JSON",
   )
     .addHelpText("after", examples("sonde insights get ID --json"))

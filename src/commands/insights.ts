@@ -18,13 +18,13 @@ interface ComputeOptions extends SpanOptions {
 }
 
 export function addInsightCommands(program: Command, context: Context): void {
-  const insights = program.command("insights").description("Scores of calls; compute them again.");
+  const insights = program
+    .command("insights")
+    .description("Show and recompute the scores of calls.");
   addInsightAnswers(insights, context);
   insights
     .command("compute")
-    .description(
-      "Compute the reports of closed weeks and months again. On the hub, with its settings.",
-    )
+    .description("Recompute the reports of closed weeks and months. On the hub, with its settings.")
     .requiredOption("--from <time>", "a time such as 2026-10-01, in or before the first period")
     .requiredOption("--to <time>", "a time such as 2026-11-01, in or after the last period")
     .option("--call <id>", "only the reports of this call")

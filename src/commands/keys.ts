@@ -31,7 +31,7 @@ export function addKeyCommands(program: Command, context: Context): void {
   addOwnerOptions(
     keys
       .command("create")
-      .description("Create an API key, and print it: it is shown only once.")
+      .description("Create an API key and print it: it is shown only once.")
       .addOption(
         new Option("--level <level>", "what it may do").choices(ACCESS_LEVELS).default("VIEWER"),
       )
@@ -54,13 +54,13 @@ export function addKeyCommands(program: Command, context: Context): void {
   keys
     .command("revoke")
     .description("Revoke a key: requests with it are refused from now on.")
-    .argument("<id>", "a key's id, as `sonde keys list` shows it")
+    .argument("<id>", "a key's id, from `sonde keys list`")
     .addHelpText("after", examples("sonde keys revoke 0-first-key"))
     .action((id: string) => revokeKey(context, id));
   keys
     .command("link")
-    .description("Print a link to the web pages that signs in once, within an hour.")
-    .argument("[id]", "as which key, as `sonde keys list` shows it", FIRST_KEY_ID)
+    .description("Print a link that signs in to the web pages: valid once, for an hour.")
+    .argument("[id]", "the key to sign in with: its id, from `sonde keys list`", FIRST_KEY_ID)
     .addHelpText("after", examples("sonde keys link", "sonde keys link 01m82p1fccsz5m3pp6y49fp54w"))
     .action((id: string) => printLink(context, id));
   keys

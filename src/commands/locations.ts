@@ -20,7 +20,7 @@ import {
 import type { HandOver } from "./location-files.ts";
 
 const MAX_GRACE_HOURS = 720;
-const AN_ID = "a location's id, as `sonde locations list` shows it";
+const AN_ID = "a location's id, from `sonde locations list`";
 
 interface AddOptions {
   readonly label?: string;
@@ -36,9 +36,9 @@ export function addLocationCommands(program: Command, context: Context): void {
     .command("add")
     .description("Add a location, and print the environment of its agents.")
     .argument("<id>", "1 to 64 letters, digits, _ or -")
-    .option("--label <text>", "its name for people (default: the id)")
+    .option("--label <text>", "display name (default: the id)")
     .option("--region <text>", "where it is", "")
-    .option("--bundle <file.tar>", "write all that a machine there needs, instead of printing")
+    .option("--bundle <file.tar>", "write everything its machine needs, instead of printing")
     .addHelpText(
       "after",
       examples(
@@ -62,7 +62,7 @@ function addHandOverCommands(locations: Command, context: Context): void {
     .description("Print the environment of the location's agents, or write it as files.")
     .argument("<id>", AN_ID)
     .option("--out <folder>", "write files into this folder")
-    .option("--bundle <file.tar>", "write all that a machine there needs")
+    .option("--bundle <file.tar>", "write everything its machine needs")
     .addHelpText(
       "after",
       examples("sonde locations env paris", "sonde locations env paris --out agents/paris"),
@@ -70,7 +70,7 @@ function addHandOverCommands(locations: Command, context: Context): void {
     .action((id: string, options: HandOver) => printAgentEnvironment(context, id, options));
   locations
     .command("nats-config")
-    .description("Print the accounts of NATS, or write them and the hub's user.")
+    .description("Print the NATS accounts, or write them and the hub's user.")
     .option("--out <folder>", "write files into this folder")
     .addHelpText("after", examples("sonde locations nats-config --out nats"))
     .action((options: HandOver) => writeNatsConfig(context, options));
@@ -79,7 +79,7 @@ function addHandOverCommands(locations: Command, context: Context): void {
 function addChangeCommands(locations: Command, context: Context): void {
   locations
     .command("rotate")
-    .description("Give the location new keys: see docs/regions.md.")
+    .description("Rotate the location's keys: see docs/regions.md.")
     .argument("<id>", AN_ID)
     .option(
       "--grace <hours>",
@@ -185,7 +185,7 @@ const RELOAD = "`sonde locations nats-config --out …` and a reload of NATS";
 
 const rotated = ({ id, key_version }: StoredLocation, hours: number, changed: number): string =>
   hours === 0
-    ? `location ${id} has key version ${key_version + 1}; the previous key is not valid any more.
+    ? `location ${id} has key version ${key_version + 1}; the previous key is no longer valid.
 1. ${RELOAD} let the new NATS user in and the previous one out.
 2. Give the files of \`sonde locations env ${id} --out …\` to the location's agents and restart them.
 `

@@ -7,9 +7,9 @@ import type { Context } from "./command.ts";
 export function addMigrateCommand(program: Command, context: Context): void {
   program
     .command("migrate")
-    .summary("Bring the database schema up to date.")
+    .summary("Migrate the database schema.")
     .description(
-      "Bring the database schema up to date. The service does so at its start unless SONDE_MIGRATE is off.",
+      "Migrate the database schema. The service does so at startup unless SONDE_MIGRATE is off.",
     )
     .addHelpText("after", examples("sonde migrate"))
     .action(() => migrateSchema(context));

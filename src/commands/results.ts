@@ -40,9 +40,9 @@ export function addResultCommands(program: Command, context: Context): void {
       ]),
     )
     .addOption(new Option("--type <result>", "only this result").choices(RESULT_CODES))
-    .option("--from <time>", "only of this ISO 8601 time or later")
+    .option("--from <time>", "only from this ISO 8601 time on")
     .option("--to <time>", "only before this time")
-    .option("--oldest-first", "in the order of their creation");
+    .option("--oldest-first", "in order of creation");
   addListOptions(list, DEFAULT_LIMIT)
     .addHelpText(
       "after",
@@ -55,9 +55,9 @@ export function addResultCommands(program: Command, context: Context): void {
   addApiOptions(
     results
       .command("get")
-      .description("Show a result with the times of its phases.")
-      .argument("<id>", "a result's id, as `sonde results list` and `sonde run` show it")
-      .option("--body", "print the body of the response instead"),
+      .description("Show a result and the times of its phases.")
+      .argument("<id>", "a result's id, from `sonde results list` or `sonde run`")
+      .option("--body", "print the response body instead"),
     "print it as JSON",
   )
     .addHelpText("after", examples("sonde results get ID", "sonde results get ID --body"))

@@ -13,11 +13,11 @@ interface RetentionOptions {
 }
 
 export function addRetentionCommands(program: Command, context: Context): void {
-  const retention = program.command("retention").description("Remove what has expired.");
+  const retention = program.command("retention").description("Remove expired data.");
   retention
     .command("run")
-    .description("Remove what has expired, as the service does hourly.")
-    .option("--dry-run", "count it only")
+    .description("Remove expired data, as the service does hourly.")
+    .option("--dry-run", "only count it")
     .addHelpText("after", examples("sonde retention run --dry-run", "sonde retention run"))
     .action((options: RetentionOptions) => runRetention(context, options));
 }
@@ -52,7 +52,7 @@ async function runRetention(
       },
     }).finally(() => progress.end());
     if (outcome === "held elsewhere")
-      throw new Error("another process is removing what has expired: try again when it is done");
+      throw new Error("another process is removing expired data: try again when it is done");
     if (outcome === "stopped") throw new Error("stopped: run it again to remove the rest");
   });
 }

@@ -22,7 +22,7 @@ interface ServeOptions {
 export function addServeCommand(program: Command, context: Context): void {
   program
     .command("serve")
-    .description("Run the roles of this process until a signal ends it.")
+    .description("Run the roles of this process until a signal stops it.")
     .option("--roles <list>", "of api, scheduler, agent and aggregator (default: all)")
     .option("--demo", "with a demo target, calls to it, and simulated history")
     .addHelpText(

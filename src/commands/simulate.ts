@@ -42,11 +42,11 @@ export function addSimulateCommand(program: Command, context: Context): void {
     )
     .option(
       "--seed <number>",
-      "the same seed makes the same results",
+      "same seed, same results",
       wholeNumberOf("--seed", 0, 4_294_967_295),
       1,
     );
-  addOwnerOptions(simulate, `whose calls they are (default: ${FIRST_OWNER})`)
+  addOwnerOptions(simulate, `owner of the calls (default: ${FIRST_OWNER})`)
     .addHelpText("after", examples("sonde simulate --calls 10 --locations 3 --weeks 4"))
     .action((options: SimulateOptions) => fillWithResults(context, options));
 }

@@ -35,10 +35,10 @@ export function addStatAnswers(stats: Command, context: Context): void {
         .choices([...PERIOD_KINDS, "RAW"])
         .default("DAY"),
     )
-    .option("--time <time>", "the last period is that of this time (default: now)")
+    .option("--time <time>", "end with the period of this time (default: now)")
     .option("--since <time>", "from the period of this time on, oldest first")
-    .option("--location <id>", "of calls from this location (default: all together)")
-    .option("--type <result>", "of calls with this result, such as COMPLETE (default: all)");
+    .option("--location <id>", "only calls from this location (default: all)")
+    .option("--type <result>", "only calls with this result, such as COMPLETE (default: all)");
   addListOptions(get, DEFAULT_LIMIT)
     .addHelpText(
       "after",

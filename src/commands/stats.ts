@@ -15,7 +15,9 @@ interface RebuildOptions extends SpanOptions {
 }
 
 export function addStatCommands(program: Command, context: Context): void {
-  const stats = program.command("stats").description("A call's statistics by period; repair them.");
+  const stats = program
+    .command("stats")
+    .description("Show and repair a call's statistics by period.");
   addStatAnswers(stats, context);
   stats
     .command("rebuild")

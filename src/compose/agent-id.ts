@@ -21,7 +21,7 @@ function keptIds(dataDir: DataDir, count: number, log: Logger) {
     return { ids: Array.from({ length: count }, (_, at) => keptId(dataDir, at + 1)), release };
   } catch (err) {
     release?.();
-    log.warn({ err }, "cannot use the agent ids in the data folder: agents get new ones");
+    log.warn({ err }, "cannot use the agent ids in the data folder: assigning new ones");
     return undefined;
   }
 }

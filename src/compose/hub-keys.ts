@@ -54,7 +54,7 @@ export async function openHubKeys({ config, dataDir, store, log }: HubKeysOption
       const timer = setInterval(() => {
         refresh().then(
           (ids) => ids.forEach((id) => onChange(id, known.get(id) && keysOf(id))),
-          (err: unknown) => log.debug({ err }, "cannot read the versions of location keys"),
+          (err: unknown) => log.debug({ err }, "cannot read location key versions"),
         );
       }, REFRESH_MS);
       return () => clearInterval(timer);

@@ -7,7 +7,7 @@ export const CLIENT_SETTINGS = {
     env: "SONDE_API_URL",
     defaultMeaning: "the API at `SONDE_HOST` and `SONDE_PORT`",
     meaning:
-      "Address of the service for commands such as `sonde calls list`; same as `--api-url`; see [cli.md](cli.md)",
+      "Address of the API for commands such as `sonde calls list`; same as `--api-url`; see [cli.md](cli.md)",
     allowed: "an http:// or https:// URL without user, query and fragment",
     parse: (text) => baseUrl(text)?.replace(/\/api\/2$/, ""),
   }),
@@ -15,7 +15,7 @@ export const CLIENT_SETTINGS = {
     env: "SONDE_API_KEY",
     secret: true,
     defaultMeaning: "on the service's machine, the first key in the data folder",
-    meaning: "API key of those commands: 32 letters and digits",
+    meaning: "API key for these commands: 32 letters and digits",
     allowed: "32 characters of A-Z, a-z, 0-9",
     parse: matching(/^[A-Za-z0-9]{32}$/),
   }),

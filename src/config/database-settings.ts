@@ -19,9 +19,8 @@ export const DATABASE_SETTINGS = {
   databaseCa: optional({
     env: "SONDE_DATABASE_CA",
     hasFile: true,
-    defaultMeaning: "public authorities",
-    meaning:
-      "Authority certificates (PEM) that PostgreSQL's certificate is verified against; turns TLS on",
+    defaultMeaning: "public CAs",
+    meaning: "CA certificates (PEM) to verify PostgreSQL's certificate; turns TLS on",
     allowed: "one or more certificates in PEM",
     parse: certificates,
   }),
@@ -35,8 +34,7 @@ export const DATABASE_SETTINGS = {
   databaseTimeout: setting({
     env: "SONDE_DATABASE_TIMEOUT",
     default: "30",
-    meaning:
-      "Seconds after which PostgreSQL cancels a statement of the service; commands and migrations have no limit",
+    meaning: "Statement timeout in PostgreSQL, in seconds; commands and migrations have no limit",
     allowed: "a whole number of seconds from 5 to 3600",
     parse: integer(5, 3600),
   }),
@@ -44,7 +42,7 @@ export const DATABASE_SETTINGS = {
     env: "SONDE_MIGRATE",
     default: "on",
     meaning:
-      "`off`: a process whose database has an older schema does not start; run `sonde migrate` first. `on`: it migrates the schema itself",
+      "`on`: migrate an older schema at startup; `off`: refuse to start on an older schema until `sonde migrate` has run",
     allowed: "on or off",
     parse: oneOf(["on", "off"]),
   }),

@@ -14,7 +14,7 @@ export const METRICS_SETTINGS = {
     env: "SONDE_CALL_METRICS_MAX",
     default: "1000",
     meaning:
-      "Maximum pairs of a call and a location with metrics, those of the oldest calls first; each has about 30 series",
+      "Maximum call/location pairs with metrics, oldest calls first; each pair has about 30 series",
     allowed: "a whole number from 1 to 100000",
     parse: integer(1, 100_000),
   }),

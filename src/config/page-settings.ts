@@ -6,7 +6,7 @@ export const PAGE_SETTINGS = {
   sessionIdleMinutes: setting({
     env: "SONDE_SESSION_IDLE",
     default: "720",
-    meaning: "Minutes after which an unused session of the web pages ends",
+    meaning: "Idle timeout of sessions of the web pages, in minutes",
     allowed: "a whole number from 5 to 43200",
     parse: integer(5, 43_200),
   }),
@@ -14,7 +14,7 @@ export const PAGE_SETTINGS = {
     env: "SONDE_MAX_EVENT_STREAMS",
     default: "500",
     meaning:
-      "Maximum open event streams of a process that serves the API; further ones get 429. An open page has one",
+      "Maximum open event streams in each process that serves the API; further ones get 429. Each open page uses one",
     allowed: "a whole number from 1 to 100000",
     parse: integer(1, 100_000),
   }),

@@ -80,7 +80,7 @@ export const SETTINGS = {
     default: "",
     defaultMeaning: "none",
     meaning:
-      "Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted: comma-separated addresses and ranges (`10.0.0.0/8`), or how many proxies each request passes (`1`); see [Proxies](#proxies)",
+      "Proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted: comma-separated addresses and ranges (`10.0.0.0/8`), or the number of proxies in front of Sonde (`1`); see [Proxies](#proxies)",
     allowed:
       "a comma-separated list of addresses and ranges such as 10.0.0.0/8, or a number of proxies from 1 to 16",
     parse: (text): number | readonly string[] | undefined =>
@@ -90,7 +90,7 @@ export const SETTINGS = {
     env: "SONDE_PUBLIC_URL",
     defaultMeaning: "none",
     meaning:
-      "URL of the API for its callers, such as `https://sonde.example.com`: the OpenAPI document and the start page name it",
+      "Public URL of the API, such as `https://sonde.example.com`, shown in the OpenAPI document and on the start page",
     allowed: "an http:// or https:// URL without user, query and fragment",
     parse: baseUrl,
   }),
@@ -126,7 +126,7 @@ export const SETTINGS = {
     secret: true,
     defaultMeaning: "derived from the master key, if set",
     meaning:
-      "Key that seals what the hub and the location's agents send each other over NATS, as printed by `sonde locations env`; previous keys may follow, comma-separated",
+      "Key that seals messages between the hub and the location's agents on NATS, as printed by `sonde locations env`; previous keys may follow, comma-separated",
     allowed: "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
     parse: atLeastOne(listOf(keyBytes)),
   }),
@@ -152,7 +152,7 @@ export const SETTINGS = {
     secret: true,
     defaultMeaning: "none",
     meaning:
-      "Previous master keys that stored secrets may still be encrypted with, comma-separated: see docs/security.md",
+      "Previous master keys, comma-separated, for secrets not yet re-encrypted: see docs/security.md",
     allowed: "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
     parse: atLeastOne(listOf(keyBytes)),
   }),
@@ -235,7 +235,7 @@ export const SETTINGS = {
     env: "SONDE_AGENT_THREADS",
     default: "1",
     meaning:
-      "Agents of the location in this process, each in its own thread; use one per spare processor",
+      "Agents of the location in this process, each in its own thread; use one per spare core",
     allowed: "a whole number from 1 to 64",
     parse: integer(1, 64),
   }),

@@ -7,7 +7,7 @@ export const TRACING_SETTINGS = {
     env: "SONDE_OTLP_URL",
     defaultMeaning: "none: no tracing",
     meaning:
-      "Collector of traces, by OTLP over HTTP, such as `http://127.0.0.1:4318`; see [Tracing](tracing.md)",
+      "OTLP/HTTP trace collector, such as `http://127.0.0.1:4318`; see [Tracing](tracing.md)",
     allowed: "an http or https URL without user, query and fragment",
     parse: collectorUrl,
   }),
@@ -16,14 +16,14 @@ export const TRACING_SETTINGS = {
     secret: true,
     defaultMeaning: "none",
     meaning:
-      "Headers of requests to the collector: comma-separated `name=value`, percent-encoded where needed",
+      "Request headers for the collector: comma-separated `name=value`, percent-encoded where needed",
     allowed: "a comma-separated list of name=value, such as authorization=Bearer%20…",
     parse: headerList,
   }),
   otlpSample: setting({
     env: "SONDE_OTLP_SAMPLE",
     default: "1",
-    meaning: "Share of the runs that are traced, from 0 to 1; all processes choose the same runs",
+    meaning: "Fraction of runs to trace, from 0 to 1; all processes trace the same runs",
     allowed: "a number from 0 to 1",
     parse: ratio,
   }),

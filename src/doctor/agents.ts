@@ -115,7 +115,7 @@ function faultsOf(agent: ListedAgent, { now, version }: AgentFacts): Finding[] {
     found.push(
       warning(
         `${name} holds ${count(agent.spool_reports, "report")} (${sizeOf(agent.spool_bytes)}) in its spool (allowed: 0)`,
-        "wait if NATS or the hub was away; else look for `bus did not take` in its log",
+        "if NATS or the hub was down, wait; otherwise look for `bus did not accept` in its log",
       ),
     );
   return found;

@@ -58,8 +58,8 @@ async function findingsOf(
     if (cause instanceof TooSlow)
       return [
         failure(
-          `no result within the ${limitMs / 1000} s that a check may take`,
-          "run `sonde doctor` again, and look at the load of this machine and of its servers",
+          `no result within the check's limit of ${limitMs / 1000} s`,
+          "run `sonde doctor` again, and check the load of this machine and its servers",
         ),
       ];
     return [failureOf(cause)];

@@ -102,7 +102,7 @@ function consumerFindings({ tickConsumer }: BusFacts, { location }: Config): Fin
     return [
       failure(
         `the hub has not created the tick consumer of location ${location}`,
-        `start the hub and an agent: the hub makes it at the agent's first heartbeat; \`sonde locations list\` on the hub shows whether it knows ${location}`,
+        `start the hub and an agent: the hub creates it at the agent's first heartbeat; \`sonde locations list\` on the hub shows whether it knows ${location}`,
       ),
     ];
   if ("fault" in tickConsumer)
@@ -142,7 +142,7 @@ export function permissionFindings(
     found.push(
       warning(
         `the NATS user of this process may use the subjects ${open.map(({ subject }) => subject).join(", ")}, which are not those of location ${config.location} (allowed: its own only)`,
-        "give each location credentials of its own: `sonde locations nats-config` (docs/regions.md)",
+        "give each location its own credentials: `sonde locations nats-config` (docs/regions.md)",
       ),
     );
   if (found.length > 0) return found;

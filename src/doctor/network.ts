@@ -32,7 +32,7 @@ export function egressFindings(entries: readonly string[]): Finding[] {
       if (isMetadataAddress(address))
         return warning(
           `SONDE_EGRESS_ALLOW opens ${entry}, where a cloud serves this machine's credentials to anyone who can make calls`,
-          "remove the entry, unless all who may make calls may have those credentials",
+          "remove the entry, unless everyone who can make calls may have those credentials",
         );
       return [];
     }),
@@ -120,14 +120,14 @@ export function uplinkFindings(
 ): Finding[] {
   const silent = answers.filter(({ fault }) => fault !== undefined);
   if (silent.length === 0)
-    return [ok(`the hosts of the uplink answer (${answers.map(({ host }) => host).join(", ")})`)];
+    return [ok(`the uplink hosts answer (${answers.map(({ host }) => host).join(", ")})`)];
   const list = silent.map(({ host, fault }) => `${host}: ${fault}`).join(", ");
   const advice = "correct SONDE_UPLINK_CHECK, or the network of this machine";
   return [
     silent.length < answers.length
-      ? warning(`not all hosts of the uplink answer (${list})`, advice)
+      ? warning(`not all uplink hosts answer (${list})`, advice)
       : failure(
-          `no host of the uplink answers (${list}): failures of calls count as uplink_down, against no target`,
+          `no uplink host answers (${list}): failures of calls count as uplink_down, against no target`,
           advice,
         ),
   ];

@@ -13,7 +13,9 @@ export const processCheck = ({ config, ops }: Ground): Check => ({
   needs: ["opsHost", "opsPort", "roles"],
   async run() {
     if (config.opsPort === 0)
-      return [skipped("SONDE_OPS_PORT is 0: set it to the port of `sonde serve` to have it asked")];
+      return [
+        skipped("SONDE_OPS_PORT is 0: set it to the port of `sonde serve` to check that process"),
+      ];
     const { url, status, text } = await ops("/readyz").catch((cause: unknown) => {
       const { finding } = failureOf(cause);
       throw new NotRunning(finding, { cause });
@@ -67,7 +69,7 @@ export function readinessFindings(url: string, status: number, text: string): Fi
     ? [ok(`${url} says that the process is ready`)]
     : [
         failure(
-          `${url} answered ${status}, so it is not a process of Sonde`,
+          `${url} answered ${status}, so it is not a Sonde process`,
           "set SONDE_OPS_PORT to the port of the process on this machine",
         ),
       ];
@@ -98,6 +100,6 @@ export function spoolFinding(spools: readonly SpoolFacts[]): Finding {
   const bytes = full.reduce((sum, each) => sum + each.bytes, 0);
   return warning(
     `${count(reports, "report")} (${sizeOf(bytes)}) ${reports === 1 ? "waits" : "wait"} in ${full.map(({ file }) => file).join(", ")} (allowed: 0)`,
-    "wait if NATS or the hub was away; else start the agent, and look for `bus did not take` in its log",
+    "if NATS or the hub was down, wait; otherwise start the agent, and look for `bus did not accept` in its log",
   );
 }

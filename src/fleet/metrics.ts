@@ -34,7 +34,7 @@ export function createFleetMetrics(registry: Registry) {
   registerBacklog(registry, readings.backlog.get, () => readings.ledger.get()?.locations ?? []);
   registerSampled({
     name: "sonde_deployments",
-    help: "Deployments that are scheduled, by location.",
+    help: "Scheduled deployments, by location.",
     registers: [registry],
     samples: () => {
       const deployments = readings.deployments.get();
@@ -67,7 +67,7 @@ function registerLedger(registry: Registry, read: () => Ledger | undefined): voi
     });
   byLocation(
     "sonde_pending_runs",
-    "Ordered runs without an outcome, by location: of all together, the first 50,000.",
+    "Ordered runs without an outcome, by location: at most the first 50,000 in total.",
     (location, { pending }) => [{ labels: { location }, value: at(pending, location)?.runs ?? 0 }],
   );
   byLocation(
@@ -92,7 +92,7 @@ function registerLedger(registry: Registry, read: () => Ledger | undefined): voi
   registerReading(
     {
       name: "sonde_aggregator_insights_overdue_seconds",
-      help: "Time since the oldest insights report that waits should have been computed; 0 if none waits.",
+      help: "Time by which the oldest waiting insights report is overdue; 0 if none waits.",
       registers,
     },
     () => {

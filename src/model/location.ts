@@ -52,7 +52,7 @@ export const HeartbeatSchema = Type.Object({
     }),
   ),
   capacity: Type.Optional(Count(1_000_000, "maximum runs at a time")),
-  in_flight: Count(1_000_000, "runs under way"),
+  in_flight: Count(1_000_000, "runs in progress"),
   held: Type.Optional(Count(100_000_000, "ticks that have not started")),
   spool: Type.Optional(
     Type.Object(

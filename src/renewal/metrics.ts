@@ -15,7 +15,7 @@ export function createRenewalMetrics(registry: Registry) {
     }),
     duration: new Histogram({
       name: "sonde_renewal_duration_seconds",
-      help: "Time from the request to a token endpoint to the answer kept.",
+      help: "Time from the request to a token endpoint until its answer is stored.",
       buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers,
     }),

@@ -89,12 +89,12 @@ export function createTracing(options: TracingOptions) {
 const createCounters = (registry: Registry) => ({
   dropped: new Counter({
     name: "sonde_tracing_dropped_spans_total",
-    help: "Spans that the collector did not accept, or for which there was no room.",
+    help: "Spans dropped: rejected by the collector, or no room in the queue.",
     registers: [registry],
   }),
   sent: new Counter({
     name: "sonde_tracing_sent_spans_total",
-    help: "Spans that the collector took.",
+    help: "Spans accepted by the collector.",
     registers: [registry],
   }),
 });
@@ -166,9 +166,8 @@ function createOutageLog(log: Logger, url: string) {
   const collector = new URL(url).origin;
   let isOutage = false;
   return (err: Error | undefined): void => {
-    if (err && !isOutage)
-      log.warn({ err, collector }, "collector did not accept spans; dropping them");
-    if (!err && isOutage) log.info({ collector }, "collector accepts spans again");
+    if (err && !isOutage) log.warn({ err, collector }, "cannot export spans; dropping them");
+    if (!err && isOutage) log.info({ collector }, "exporting spans again");
     isOutage = err !== undefined;
   };
 }

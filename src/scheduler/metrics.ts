@@ -21,13 +21,13 @@ export function createSchedulerMetrics(registry: Registry) {
     cursor,
     beatLead: new Histogram({
       name: "sonde_scheduler_beat_lead_seconds",
-      help: "Time that was left before a slot when the last of its ticks was published; 0 if none was left.",
+      help: "Time left before a slot when its last tick was published; 0 if none was left.",
       buckets: [0, 1, 2, 4, 6, 8, 10, 12],
       registers,
     }),
     beatDuration: new Histogram({
       name: "sonde_scheduler_beat_duration_seconds",
-      help: "Time from the beginning of the beat that opened a slot until the last of its ticks was published.",
+      help: "Time from the start of the beat that opened a slot until its last tick was published.",
       buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
       registers,
     }),

@@ -96,5 +96,5 @@ function refuseItself(from: string, database: string): void {
 
 const isTaken = (database: string): Error =>
   new Error(
-    `there is a database already, ${database}: --force restores in its place, and keeps it under another name; or set SONDE_DATA_DIR to an empty folder`,
+    `the database ${database} already exists: --force replaces it, and keeps it under another name; or set SONDE_DATA_DIR to an empty folder`,
   );

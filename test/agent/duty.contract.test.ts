@@ -106,8 +106,8 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
 
     await system.order({});
     await expect.poll(last).toMatchObject({ state: "online", in_flight: 0 });
-    expect(agent.logged("operator ordered it")).toHaveLength(1);
-    expect(agent.logged("agent resumes")).toHaveLength(1);
+    expect(agent.logged("ordered by an operator")).toHaveLength(1);
+    expect(agent.logged("agent resumed")).toHaveLength(1);
     await expect
       .poll(async () => {
         await publish(target.url, `again ${Object.keys(ranBy()).length}`);

@@ -54,7 +54,7 @@ const brokenOff = (api: TestApi): string[] =>
   api
     .logged()
     .split("\n")
-    .filter((line) => line.includes("answer broken off"));
+    .filter((line) => line.includes("response aborted"));
 
 it("sends all of a large export, and waits for a caller who is slow", async () => {
   const { api, path } = await exporting();

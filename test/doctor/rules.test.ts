@@ -247,7 +247,7 @@ it("what /readyz says is passed on", () => {
     "failure: the process is not ready: bus: NATS at nats://a:4222: reconnecting",
   ]);
   expect(readinessFindings("http://a/readyz", 404, "<html>").map(textOf)).toEqual([
-    "failure: http://a/readyz answered 404, so it is not a process of Sonde",
+    "failure: http://a/readyz answered 404, so it is not a Sonde process",
   ]);
 });
 

@@ -189,7 +189,7 @@ describe.concurrent("while NATS is away", () => {
     await until(() =>
       expect(results().map(({ id }) => id)).toEqual(expect.arrayContaining(idsOf(ticks))),
     );
-    await next.logged(({ msg }) => msg === "took over the spool of a former agent");
+    await next.logged(({ msg }) => msg === "took over a former agent's spool");
     expect(errorsOf(next)).toEqual([]);
   });
 

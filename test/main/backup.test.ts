@@ -265,7 +265,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
     writeFileSync(database, "damaged");
     expect(await refusal(folder, ["restore", backup])).toBe(
-      `there is a database already, ${database}: --force restores in its place, and keeps it under another name; or set SONDE_DATA_DIR to an empty folder`,
+      `the database ${database} already exists: --force replaces it, and keeps it under another name; or set SONDE_DATA_DIR to an empty folder`,
     );
     const { code, stdout } = await run(folder, "restore", backup, "--force");
     expect(code).toBe(0);

@@ -176,7 +176,7 @@ describe("a list", () => {
     expect(two.stdout).toMatch(
       /^ID +NAME +METHOD +URL +TAGS\n\w{26} {2}List 1 .*\n.* List 2 .*\n$/,
     );
-    expect(two.stderr).toBe("there are more calls: --limit sets how many are shown\n");
+    expect(two.stderr).toBe("there are more calls: raise --limit to see them\n");
     const all = await sonde("calls", "list", "--tag", "list", "--json");
     const lines = all.stdout
       .trimEnd()
@@ -295,7 +295,7 @@ describe("a command without its service", () => {
       [
         { SONDE_DATA_DIR: "/nonexistent" },
         ["calls", "list"],
-        /^no API key: set SONDE_API_KEY, .* \(\/nonexistent\/owner-key, .*ENOENT/,
+        /^no API key: set SONDE_API_KEY, .* \(cannot read the first key from \/nonexistent\/owner-key: ENOENT/,
       ],
       [
         {},

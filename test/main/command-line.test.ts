@@ -103,7 +103,7 @@ describe("the command line", () => {
     [["keys", "create", "--name", ""], "--name: '' is too short (at least 1 character)"],
     [
       ["keys", "revoke"],
-      "keys revoke needs <id>: a key's id, as `sonde keys list` shows it; see `sonde keys revoke --help`",
+      "keys revoke needs <id>: a key's id, from `sonde keys list`; see `sonde keys revoke --help`",
     ],
     [["keys", "revoke", "nope"], "no active key 'nope'; `sonde keys list` shows them"],
     [["keys", "link", "nope"], "no active key 'nope'; `sonde keys list` shows them"],

@@ -172,7 +172,7 @@ it("reports a split system as healthy, on the hub and on an agent's machine", as
     /^streams ok: 0 messages of ticks of location paris wait/,
     /^database skipped: does not apply: a machine that runs only agents has no database/,
     /^clocks ok: this machine's clock agrees with the hub's/,
-    /^uplink ok: the hosts of the uplink answer \(127\.0\.0\.1:/,
+    /^uplink ok: the uplink hosts answer \(127\.0\.0\.1:/,
   ])
     expect(onAgent).toContainEqual(expect.stringMatching(line));
 
@@ -314,8 +314,7 @@ it("names what is wrong on an agent's machine", async () => {
         /^permissions warning: the NATS user of this process may use the subjects sonde\.ticks\.\*, .*→ give each location credentials of its own/,
       "a spool that holds reports":
         /^spool warning: 1 report \(2 bytes\) waits in \S+spool\.db \(allowed: 0\)/,
-      "a dead uplink":
-        /^uplink failure: no host of the uplink answers \(127\.0\.0\.1:\d+: ECONNREFUSED\)/,
+      "a dead uplink": /^uplink failure: no uplink host answers \(127\.0\.0\.1:\d+: ECONNREFUSED\)/,
     },
   );
   expect(filesIn(dataDir)).toEqual(before);

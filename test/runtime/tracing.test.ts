@@ -67,8 +67,8 @@ it("counts what is refused, and logs the beginning and the end of an outage", as
   await tracing.close();
   expect(await count("sent")).toBe("1");
   expect(lines().map(({ level, msg, collector }) => [level, msg, collector])).toEqual([
-    ["warn", "collector did not accept spans; dropping them", target.url],
-    ["info", "collector accepts spans again", target.url],
+    ["warn", "cannot export spans; dropping them", target.url],
+    ["info", "exporting spans again", target.url],
   ]);
 });
 

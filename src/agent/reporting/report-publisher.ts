@@ -165,7 +165,7 @@ const offer = (
         settings.metrics.publishRetries.inc();
         const spooled = putAside(batch);
         const facts = { err: cause, reports: reports.length, spooled };
-        if (!isFull(cause)) settings.log.warn(facts, "bus did not take reports"); // it logs that once
+        if (!isFull(cause)) settings.log.warn(facts, "bus did not accept reports"); // it logs that once
         if (spooled) return false;
         throw cause;
       }

@@ -131,7 +131,7 @@ async function deliver(
     const { spool, log, metrics } = settings;
     metrics.publishRetries.inc();
     if (!isFull(cause))
-      log.warn({ err: cause, reports: spool.size() }, "bus did not take spooled reports");
+      log.warn({ err: cause, reports: spool.size() }, "bus did not accept spooled reports");
     return undefined;
   }
 }
@@ -148,7 +148,7 @@ async function publish(
   } catch (cause) {
     if (isUnavailable(cause)) throw cause;
     if (reports.length > 1) return publishHalves(settings, reports);
-    log.error({ err: cause }, "bus refused a spooled report: dropped it");
+    log.error({ err: cause }, "spooled report dropped: the bus rejected it");
     metrics.spoolDropped.inc({ reason: "refused" });
     return [];
   }

@@ -213,7 +213,7 @@ function openingError(cause: unknown): unknown {
   // Our statements match our tables, so these are not ours.
   if (codeOf(cause) === SQLITE_ERROR) return new UnusableFileError("not a spool", { cause });
   if ((codeOf(cause) & 0xff) !== SQLITE_BUSY) return cause;
-  return new Error("another agent uses it: give each a folder of its own with SONDE_DATA_DIR", {
+  return new Error("another agent uses it: give each its own folder with SONDE_DATA_DIR", {
     cause,
   });
 }

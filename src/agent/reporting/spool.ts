@@ -99,7 +99,7 @@ export function takeOver(spool: Spool, settings: SpoolSettings): void {
   for (let some = left.oldest(); some.length > 0 && spool.put(some); some = left.oldest())
     left.remove(some.map(({ run_id }) => run_id));
   const facts = { spool: settings.path, reports, left: left.size() };
-  if (reports > 0) settings.log.info(facts, "took over the spool of a former agent");
+  if (reports > 0) settings.log.info(facts, "took over a former agent's spool");
   left.close();
 }
 

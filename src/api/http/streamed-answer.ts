@@ -43,7 +43,7 @@ export async function sendStreamed(
   stream.on("error", (err: Error) => {
     if (!isSent || ended.aborted) return;
     const line = { err, method, route: routeOptions.url };
-    log[isUnavailable(err) ? "warn" : "error"](line, "answer broken off");
+    log[isUnavailable(err) ? "warn" : "error"](line, "response aborted");
   });
   try {
     await once(stream, "readable");

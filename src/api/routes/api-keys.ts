@@ -58,9 +58,9 @@ export const apiKeyEndpoints = ({ store, cursors, budgets }: EndpointDeps): Endp
     operationId: "createApiKey",
     methods: ["POST", "PUT"],
     path: "/api_keys/",
-    summary: "Issue a key that acts as the same owner",
+    summary: "Issue a key for the same owner",
     description:
-      "The answer is the only one that shows the key. Nobody issues above their own level.",
+      "The answer is the only one that shows the key. No key can issue one above its own level.",
     body: KeyBody,
     status: 201,
     answer: NewKeySchema,
@@ -72,7 +72,7 @@ export const apiKeyEndpoints = ({ store, cursors, budgets }: EndpointDeps): Endp
     methods: ["GET"],
     path: "/api_keys/",
     summary: "List the active keys",
-    description: "Those of the same owner, without their values, in the order of their issue.",
+    description: "The owner's keys, without their values, in order of creation.",
     query: LIST_PAGING,
     answer: listOf(KeySchema),
     handle: (request) =>

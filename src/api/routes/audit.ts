@@ -53,7 +53,7 @@ export const auditEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => 
     tag: "Audit",
     summary: "List who changed what of yours, when and from where",
     description:
-      "Entries on behalf of the owner of the key, and about the owner's objects. Newest first, unlike other lists. What commands do on nobody's behalf, and failed sign-ins, are in `sonde audit list`.",
+      "Entries on behalf of the owner of the key, and about the owner's objects. Newest first, unlike other lists. Failed sign-ins, and commands that act for no owner, are only in `sonde audit list`.",
     level: "OWNER",
     query: {
       order: choice("newest (desc) or oldest (asc) first", ["desc", "asc"], "desc"),

@@ -25,7 +25,7 @@ export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
     one: "a Deployment",
     many: "Deployments",
     deletion:
-      "For its owner, and for the owner of the API Call or Workflow that it runs. Withdraws its runs that no agent has been given.",
+      "For its owner, and for the owner of the API Call or Workflow that it runs. Cancels its runs that no agent has received.",
   };
   return [
     ...writeEndpoints(deployments),

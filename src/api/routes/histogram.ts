@@ -77,7 +77,7 @@ export const histogramEndpoints = (deps: EndpointDeps): Endpoint[] => [
     methods: ["GET"],
     path: "/calls/:id/histogram/",
     tag: "Statistics",
-    summary: "How latencies are spread, and where outliers begin",
+    summary: "The distribution of latencies, and where outliers begin",
     description:
       "Of the period that contains `time`, or of all up to `until`. Latencies are exact below 256 ms; above, a bucket is within 1 %. Outliers are those of insights, computed from the buckets; results that are uncertain count too. Open to those who may see the call's statistics.",
     missing: "API Call",

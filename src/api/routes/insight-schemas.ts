@@ -18,7 +18,7 @@ export const LIST_PARAMETERS = {
 };
 export const RANK_PARAMETERS = {
   reverse: truth("worst first"),
-  inc_org: truth("also calls that others share with the organization"),
+  inc_org: truth("also calls shared with the organization"),
   weekly: WEEKLY,
 };
 export const LATEST_PARAMETERS = { weekly: WEEKLY };

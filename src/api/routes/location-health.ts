@@ -46,7 +46,7 @@ export function locationHealthEndpoints(deps: EndpointDeps): Endpoint[] {
       path: "/agents/health/",
       tag: "Locations",
       summary:
-        "List the locations with what waits there for you, and how punctual and exact calls are",
+        "List the locations with your pending runs, and the punctuality and accuracy of calls",
       description: "Measured at most every 5 seconds.",
       level: "VIEWER",
       query: LIST_PAGING,

@@ -26,11 +26,11 @@ const AGENT_FIELDS = {
   }),
   version: Type.String({ examples: ["0.1.0"] }),
   last_seen: Timestamp,
-  in_flight: Type.Integer({ description: "runs under way" }),
+  in_flight: Type.Integer({ description: "runs in progress" }),
   held: Type.Integer({ description: "runs that it has received but not started" }),
   capacity: nullable(Type.Integer({ description: "maximum runs at a time" })),
   spool_reports: Type.Integer({
-    description: "reports on its disk, because the bus did not take them",
+    description: "reports on its disk that the bus has not accepted",
   }),
   spool_bytes: Type.Integer({ description: "size of these reports" }),
   clock_offset_ms: nullable(
@@ -86,7 +86,7 @@ const InfoSchema = named(
   "LocationInfo",
   Type.Object({
     regions: Type.Array(RegionSchema, {
-      description: "those that locations name, and `all`, which has every location",
+      description: "the regions that locations name, and `all`, with every location",
     }),
     locations: Type.Record(Type.String(), Type.String(), {
       description: 'labels by location id, and by "" that of the default location',

@@ -157,7 +157,7 @@ function checkNkey(seed: string): void {
   try {
     publicKeyOf(seed);
   } catch (cause) {
-    throw invalid("the NATS nkey is not the seed of a user: its checksum is wrong", { cause });
+    throw invalid("the NATS nkey is not a user's seed: its checksum is wrong", { cause });
   }
 }
 

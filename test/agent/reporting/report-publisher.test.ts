@@ -229,7 +229,7 @@ describe("a report", () => {
     const reports = Array.from({ length: 1000 }, (_, n) => dueAt(n));
     const publish = (some: RunReport[]) => some.map((each) => publisher.publish(each));
     const first = publish(reports.slice(0, 50));
-    await expect.poll(() => messages()).toContain("bus did not take reports");
+    await expect.poll(() => messages()).toContain("bus did not accept reports");
     const all = Promise.all([...first, ...publish(reports.slice(50))]);
     // Each attempt encodes what it offers, however many wait.
     expect(Math.max(...puts)).toBe(50);
@@ -323,7 +323,7 @@ describe("a spooled report that the bus refuses", () => {
     await expect.poll(() => taken).toHaveLength(90);
     expect(idsOf(taken)).not.toContain(bad.run_id);
     expect(await droppedBy(metrics)).toEqual({ refused: 1 });
-    expect(messages()).toContain("bus refused a spooled report: dropped it");
+    expect(messages()).toContain("spooled report dropped: the bus rejected it");
   });
 });
 
@@ -345,7 +345,7 @@ describe("a finishing publisher", () => {
     });
     now("is away");
     const all = Array.from({ length: 300 }, (_, n) => publisher.publish(dueAt(n)));
-    await expect.poll(() => messages()).toContain("bus did not take reports");
+    await expect.poll(() => messages()).toContain("bus did not accept reports");
     publisher.finish();
     publisher.abandon(new Error("the end"));
     for (const end of await Promise.allSettled(all))

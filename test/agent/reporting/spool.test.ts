@@ -144,7 +144,7 @@ describe("the spool", () => {
     }
     using former = folder.open({ path: left });
     expect(former.size()).toBe(0);
-    expect(folder.lines().map(({ msg }) => msg)).toEqual(["took over the spool of a former agent"]);
+    expect(folder.lines().map(({ msg }) => msg)).toEqual(["took over a former agent's spool"]);
   });
 
   it("keeps the reports of a killed process", () => {
@@ -433,7 +433,7 @@ describe("an unavailable spool", () => {
         msg: "spool unavailable: reports wait in memory",
         err: {
           message:
-            "another agent uses it: give each a folder of its own with SONDE_DATA_DIR: database is locked",
+            "another agent uses it: give each its own folder with SONDE_DATA_DIR: database is locked",
         },
       },
     ]);
