@@ -37,11 +37,11 @@ export interface AgentSettings {
    */
   readonly uplinkCheck?: readonly string[];
   /**
-   * A file for the reports that the bus does not take. Default: they wait in memory, which is
-   * enough for an in-process bus.
+   * A file for reports that the bus does not accept. Default: they wait in memory, enough for an
+   * in-process bus.
    */
   readonly spoolPath?: string;
-  /** Spools of former agents, whose reports this one moves into its own; default: none. */
+  /** Spools of former agents to move into this one's; default: none. */
   readonly leftSpoolPaths?: readonly string[];
   /** Maximum runs at a time; default 500. */
   readonly concurrency?: number;
@@ -103,7 +103,7 @@ export function createAgent(given: AgentSettings) {
         clearTimeout(overdue);
         publisher.end();
         runLog.end();
-        await heartbeats.tell(); // so that lists show at once that it has stopped
+        await heartbeats.tell(); // lists then show at once that it has stopped
         spool?.close();
       }
     },

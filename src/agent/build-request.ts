@@ -47,7 +47,7 @@ function buildUrl({ request: { url, parameters } }: TickCall): URL | string {
     : parsed;
 }
 
-// As in every URL, a lone surrogate becomes U+FFFD: UTF-8 has no encoding for it.
+// A lone surrogate becomes U+FFFD, as in every URL: UTF-8 cannot encode it.
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 function headersFault(headers: readonly KeyValue[]): string | undefined {
@@ -97,6 +97,6 @@ function withAgentHeaders(call: TickCall, url: URL, { runId, version }: RequestO
   ];
 }
 
-/** W3C Trace Context, version 00, sampled. Its ids are those of the run's trace. */
+/** W3C Trace Context, version 00, sampled, with the ids of the run's trace. */
 const traceparentOf = (runId: string, resultId: string): string =>
   `00-${traceIdOf(runId)}-${spanIdOf(runId, callPart(resultId))}-01`;

@@ -1,4 +1,4 @@
-// Decides whether the agent takes ticks: not while the hub has it drain, or refuses its version.
+// Decides whether the agent takes ticks: not while the hub drains it or refuses its version.
 import type { AgentBus, Consumer } from "../bus/bus.ts";
 import type { HeartbeatAnswer } from "../model/location.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -11,7 +11,7 @@ export interface DutySettings {
   readonly intake: Intake;
 }
 
-/** The hub's latest orders hold until the next ones. */
+/** The hub's latest orders apply until the next ones. */
 export function createDuty(settings: DutySettings) {
   const { log } = settings;
   const taking = createTaking(settings);
@@ -35,7 +35,7 @@ export function createDuty(settings: DutySettings) {
   }
 
   return {
-    /** Begins to take ticks, unless the hub has said otherwise. */
+    /** Starts taking ticks, unless the hub has ordered otherwise. */
     begin(): Promise<void> {
       phase = "running";
       return adapt();
@@ -48,7 +48,7 @@ export function createDuty(settings: DutySettings) {
     },
     /** Why the hub refuses the agent; undefined if it does not. */
     refusal: (): string | undefined => orders.refused,
-    /** Takes no more ticks; resolves when those that were taken have ended or are given back. */
+    /** Stops taking ticks; resolves when those taken have ended or been given back. */
     async end(): Promise<void> {
       phase = "stopping";
       await adapt();
@@ -61,7 +61,7 @@ export function createDuty(settings: DutySettings) {
 /** Starts and stops taking ticks. */
 function createTaking({ bus, locationId, intake }: DutySettings) {
   let consumer: Consumer | undefined;
-  /** The drains under way, of consumers that take no more ticks. */
+  /** Pending drains, of consumers that take no more ticks. */
   const drains = new Set<Promise<void>>();
   let changing: Promise<void> = Promise.resolve();
 
@@ -82,13 +82,13 @@ function createTaking({ bus, locationId, intake }: DutySettings) {
   }
 
   return {
-    /** Makes one change after another; calls `shouldTake` when the change's turn comes. */
+    /** Applies one change at a time; calls `shouldTake` when a change's turn comes. */
     set(shouldTake: () => boolean): Promise<void> {
       const changed = changing.then(() => change(shouldTake()));
       changing = changed.catch(() => undefined);
       return changed;
     },
-    /** Resolves when the ticks of former consumers have ended or are given back. */
+    /** Resolves when the ticks of former consumers have ended or been given back. */
     async settled(): Promise<void> {
       await Promise.all(drains);
     },

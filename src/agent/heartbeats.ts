@@ -1,4 +1,4 @@
-// Sends the agent's heartbeats. The hub's answers correct its clock, and say whether to take ticks.
+// Sends the agent's heartbeats. The hub's answers correct its clock and say whether to take ticks.
 import { setTimeout as pause } from "node:timers/promises";
 import type { AgentBus } from "../bus/bus.ts";
 import { PROTOCOL } from "../model/agent.ts";
@@ -24,7 +24,7 @@ export interface HeartbeatSettings {
   /** Maximum runs at a time. */
   readonly concurrency: number;
   readonly condition: () => Condition;
-  /** Called with every answer. Returns whether it changed the agent's condition. */
+  /** Called with each answer. Returns whether it changed the agent's condition. */
   readonly follow: (answer: HeartbeatAnswer) => boolean;
 }
 
@@ -32,9 +32,9 @@ const WATCH_INTERVAL_MS = 1000;
 /** An offset above this is logged. */
 const NOTABLE_OFFSET_MS = 1000;
 
-/** The wait before the next heartbeat when an answer calls for another one soon. */
+/** The wait before the next heartbeat if an answer calls for another one soon. */
 const CONFIRM_AFTER_MS = 300;
-/** After this many in a row, the agent waits for the next interval. */
+/** Maximum heartbeats in a row before the agent waits for the next interval. */
 const MOST_QUESTIONS = 8;
 
 export function createHeartbeats(settings: HeartbeatSettings) {
@@ -66,9 +66,8 @@ export function createHeartbeats(settings: HeartbeatSettings) {
   }
 
   /**
-   * Sends a heartbeat, and more while an answer needs confirmation by others or has changed what
-   * the agent does. Resolves when the last one is answered or has failed; a failed one is not
-   * retried.
+   * Sends a heartbeat, and more while an answer needs confirmation or has changed what the agent
+   * does. Resolves when the last one is answered or has failed; a failed one is not retried.
    */
   const send = (): Promise<void> =>
     (sending ??= sendAll().finally(() => {
@@ -77,7 +76,7 @@ export function createHeartbeats(settings: HeartbeatSettings) {
 
   return {
     send,
-    /** Sends at intervals, and whenever the machine's clock has been set, until `end`. */
+    /** Sends at intervals, and after each change of the machine's clock, until `end`. */
     begin(): void {
       timers.push(
         setInterval(() => void send(), HEARTBEAT_INTERVAL_MS),
@@ -86,7 +85,7 @@ export function createHeartbeats(settings: HeartbeatSettings) {
         }, WATCH_INTERVAL_MS),
       );
     },
-    /** Tells the hub the agent's condition at once; resolves as `send` does. */
+    /** Reports the agent's condition to the hub at once; resolves as `send` does. */
     async tell(): Promise<void> {
       await sending;
       await send();
@@ -149,7 +148,7 @@ function heartbeatOf(settings: HeartbeatSettings, offset: number | undefined): H
     capacity: concurrency,
     ...condition(),
     sent: clock.now(),
-    // Any other address is internal to a network, and targets elsewhere do not see it.
+    // Any other address is internal: targets elsewhere do not see it.
     ...(isPublicAddress(seenAt) && { remote_addr: seenAt }),
     ...(offset !== undefined && { clock_offset_ms: offset }),
   };

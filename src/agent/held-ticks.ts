@@ -1,4 +1,4 @@
-// The ticks that wait until they are due, a place is free and the thread is on time.
+// Holds ticks until they are due, a place is free and the thread is on time.
 import { startOf } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
 import { isLong } from "./http/behaviour.ts";
@@ -7,9 +7,9 @@ import type { AgentMetrics } from "./metrics.ts";
 import type { Claim } from "./places.ts";
 import type { Place, Start, Turns } from "./turns.ts";
 
-/** What becomes of each held tick: one of the two, once. */
+/** Exactly one of the two is called for each held tick. */
 export interface Fates {
-  /** Without a place, it is too late. */
+  /** Without a place: too late. */
   readonly begin: (tick: Tick, start: Start, place?: Place) => void;
   readonly withdrawn: (resultId: string, reason: Error) => void;
 }
@@ -19,8 +19,8 @@ export function createHeldTicks({ heldTicks }: AgentMetrics, turns: Turns, fates
   return {
     count: () => count,
     /**
-     * Keeps only the text of the tick: parsed, thousands would take several times the memory, and
-     * keep the garbage collector as busy.
+     * Keeps only the tick's text: thousands of parsed ticks would take several times the memory
+     * and the garbage collector's time.
      */
     add(tick: Tick, message: Message): void {
       const { result_id } = tick;

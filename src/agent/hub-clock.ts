@@ -1,5 +1,5 @@
-// The agent's clock: the machine's while it agrees with the hub's, otherwise the hub's time as
-// measured from its answers to heartbeats.
+// The agent's clock: the machine's while it agrees with the hub's, otherwise the hub's time, as
+// measured by heartbeats.
 import { ANSWER_MS } from "../bus/bus.ts";
 import type { Clock } from "../runtime/clock.ts";
 
@@ -27,14 +27,14 @@ export type HubClock = ReturnType<typeof createHubClock>;
 /** Waits may end this late after a smaller change: waking thousands of them would take longer. */
 const NOTABLE_MS = 25;
 
-/** More than slewing shifts a clock in a second, or than the gap between two readings. */
+/** More than slewing shifts a clock in a second, and than the gap between two readings. */
 const SET_MS = 100;
 
 /**
- * Shows the machine's time until the hub has answered. A single answer that contradicts what is
- * known changes nothing, or one wrong answer would make runs MISSED (`withMeasurement`). The
- * machine's clock may be set at any moment: while it is wrong, and between its being set and the
- * hub's next answer, the monotonic clock, which nobody sets, carries the hub's time on.
+ * Shows the machine's time until the hub has answered. A single contradicting answer changes
+ * nothing, or one wrong answer would make runs MISSED (`withMeasurement`). The machine's clock may
+ * be set at any moment: until the hub's next answer, and while the machine's clock is wrong, the
+ * hub's time advances by the monotonic clock, which nobody sets.
  */
 export function createHubClock(clock: Clock) {
   const skewNow = (): number => clock.now() - clock.monotonic();
@@ -63,7 +63,7 @@ export function createHubClock(clock: Clock) {
     ...clock, // keeps `monotonic` and `pause`
     now,
     offset,
-    /** Returns whether the answer needs confirmation by others: ask again soon. */
+    /** Returns whether the answer needs confirmation: ask again soon. */
     learn(answer: HubAnswer): boolean {
       const monotonic = clock.monotonic();
       measured = withMeasurement(measured, measure(answer), clock.now() - monotonic);
@@ -88,7 +88,7 @@ export function createHubClock(clock: Clock) {
         signal?.throwIfAborted();
         if (now() >= instant) return;
         const end = AbortSignal.any([changed.signal, ...(signal ? [signal] : [])]);
-        // The next iteration finds out why the wait ended.
+        // The next iteration checks why the wait ended.
         await clock.waitUntil(instant - offset(), end).catch(() => undefined);
       }
     },
@@ -115,16 +115,16 @@ export interface Measured {
   readonly doubted: readonly Measurement[];
 }
 
-/** A longer round trip proves nothing: the machine may have stood still meanwhile. */
+/** A longer round trip proves nothing: the machine may have been suspended. */
 const LONGEST_TRIP_MS = ANSWER_MS;
 
-/** Answers in a row that must agree before they replace what is known. */
+/** Consecutive answers that must agree before they replace what is known. */
 const CONFIRMED_BY = 3;
 
 /**
- * Adds a measurement. One that contradicts what is known may be wrong, or show that a clock was set
- * or that the machine slept: it is doubted until others confirm it. Before the first answer, what
- * is known is the machine's clock, which is `machineAhead` of the monotonic clock.
+ * Adds a measurement. A contradicting one may be wrong, or a clock was set, or the machine slept:
+ * it is doubted until others confirm it. Before the first answer, the machine's clock counts as
+ * known; it is `machineAhead` of the monotonic clock.
  */
 export function withMeasurement(
   { believed, doubted }: Measured,

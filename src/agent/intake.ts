@@ -1,6 +1,6 @@
-// The agent's intake of messages of ticks from the bus. Each tick is held until it is due, run once
-// in this process, and reported; its message is done when all of its ticks are. A redelivered tick
-// joins its run, or is answered with the report that was kept.
+// Takes messages of ticks from the bus. Each tick is held until due, run once in this process, and
+// reported; a message is done when all its ticks are. A redelivered tick joins its run, or gets the
+// report that was kept.
 import type { RunReport } from "../model/result.ts";
 import { startOf } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
@@ -69,8 +69,8 @@ export function createIntake(settings: IntakeSettings) {
       return message.done.promise;
     },
     /**
-     * Gives back every message without a started run, including those that arrive later. The others
-     * finish: on redelivery, their started ticks would run a second time.
+     * Gives back every message without a started run, including later arrivals. The others finish:
+     * if redelivered, their started ticks would run twice.
      */
     stop(): void {
       stopping = true;
@@ -108,7 +108,7 @@ function createRuns(settings: IntakeSettings, turns: Turns) {
   const { signal } = cancelled;
   let inFlight = 0;
 
-  /** Waits for a place for the next call of a run. Rejects with the reason of `cancel`. */
+  /** Waits for a place for a run's next call. Rejects with the reason of `cancel`. */
   const placeAgain = (start: Start): Promise<Place | undefined> =>
     new Promise((begin, reject) => {
       const withdrawn = (reason: Error): void => reject(signal.aborted ? signal.reason : reason);
@@ -116,7 +116,7 @@ function createRuns(settings: IntakeSettings, turns: Turns) {
     });
 
   return {
-    /** Without a place, it is too late for a call. Rejects with the reason of `cancel`. */
+    /** Without a place: too late for a call. Rejects with the reason of `cancel`. */
     async run(tick: Tick, start: Start, firstPlace: Place | undefined): Promise<RunReport> {
       metrics.inFlightRuns.set((inFlight += 1));
       let place = firstPlace;

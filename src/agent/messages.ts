@@ -1,5 +1,5 @@
-// The messages that the agent has taken, and the ticks that they wait for. A tick may be in
-// several: each redelivery is another message.
+// The agent's open messages, and the ticks they wait for. A tick may be in several: each redelivery
+// is another message.
 
 export interface Message {
   /** Whether one of its ticks has started. */
@@ -14,7 +14,7 @@ export interface Message {
 
 export function createMessages() {
   const all = new Set<Message>();
-  /** By `result_id`: who waits for a tick that has not ended. */
+  /** Messages waiting for an unfinished tick, by `result_id`. */
   const underWay = new Map<string, Message[]>();
 
   function tickEnded(message: Message, failure?: Error): void {
@@ -35,14 +35,14 @@ export function createMessages() {
       all.add(message);
       return message;
     },
-    /** Has the message wait for the tick; returns whether it is the first that does. */
+    /** Makes the message wait for the tick; returns whether it is the first to do so. */
     join(id: string, message: Message): boolean {
       const waiting = underWay.get(id);
       if (waiting) waiting.push(message);
       else underWay.set(id, [message]);
       return !waiting;
     },
-    /** Ends the tick for all messages that wait for it; after a failure, they are redelivered. */
+    /** Ends the tick for all messages waiting for it; after a failure, they are redelivered. */
     ended(id: string, failure?: Error): void {
       const waiting = underWay.get(id) ?? [];
       underWay.delete(id);

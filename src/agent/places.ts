@@ -1,5 +1,4 @@
-// Decides which waiting run gets the agent's next place, so that no owner's runs keep those of
-// others from starting in time.
+// Decides which waiting run gets the agent's next place: no owner's runs may delay those of others.
 import { createHeap } from "../runtime/heap.ts";
 import type { Heap } from "../runtime/heap.ts";
 
@@ -18,14 +17,14 @@ export interface Claim {
 
 /**
  * Manual and long runs together get at most this share of the places, but at least one. The rest is
- * left to runs that end soon, since no run is cut short for another.
+ * for short runs, since no run is cut short for another.
  */
 const LIMITED_SHARE = 0.5;
 
 /**
  * An owner that shares the agent gets a place only while it holds fewer than this many times the
- * free ones, which leaves some for the next owner. These are the dynamic thresholds of Choudhury
- * and Hahne (1998): https://doi.org/10.1109/90.664262
+ * free places, which leaves some for the next owner: the dynamic thresholds of Choudhury and Hahne
+ * (1998), https://doi.org/10.1109/90.664262
  */
 const TIMES_FREE = 4;
 
@@ -83,7 +82,7 @@ export function createPlaces<C extends Claim>(count: number) {
       const claim = waiting.firstToExpire()?.claim;
       return claim && claim.latest < now ? claim : undefined;
     },
-    /** When `next` or `expired`, having returned nothing, may return a claim. */
+    /** When `next` or `expired` may return a claim again, after returning nothing. */
     changesAt(): number {
       const instant = waiting.firstEarly()?.claim.instant ?? Infinity;
       return Math.min(instant, (waiting.firstToExpire()?.claim.latest ?? Infinity) + 1);
@@ -116,7 +115,7 @@ function hasRoom(
 
 interface Owner<C extends Claim> {
   readonly name: string;
-  /** Its runs that wait or have places. */
+  /** Its runs, waiting or with places. */
   runs: number;
   /** Places that its runs hold. */
   held: number;

@@ -1,5 +1,5 @@
-// Turns a tick's call into its request, with variables filled in and credentials added, or says why
-// the call cannot be made.
+// Turns a tick's call into a request, with variables and credentials filled in, or says why the
+// call cannot be made.
 import { randomUUID } from "node:crypto";
 import type { Authorization } from "../model/authorization.ts";
 import { VariableFault } from "../model/encode-value.ts";
@@ -32,7 +32,7 @@ export type Prepared =
       readonly message: string;
     };
 
-/** Characters of a message that quotes variables; cut after masking, so that no secret is split. */
+/** Maximum characters of a message that quotes variables; cut after masking: splits no secret. */
 const MAX_MESSAGE = 2000;
 
 export async function prepareRequest(
@@ -164,7 +164,7 @@ function confidentialOf(
     : undefined;
 }
 
-/** All values that the variables of a setting and its token can have. */
+/** All possible values of the variables of a setting and its token. */
 const ownSecrets = (authorization: Authorization): string[] => [
   ...credentialsOf(authorization),
   ...present([authorization.keys.client_id]),

@@ -1,5 +1,4 @@
-// Turns a tick into a run that can start at once: each call is ready, or has the fault that
-// prevents it.
+// Turns a tick into a run that can start at once: each call is ready, or has its fault.
 import type { ResultCode } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -60,7 +59,7 @@ export function stepOf(settings: PrepareSettings, call: TickCall): Step {
   }
 }
 
-/** Logs the failure and returns it: if it were thrown, a redelivered tick would only fail again. */
+/** Logs the failure and returns it: a thrown one would redeliver the tick, only to fail again. */
 export function agentFault({ log }: PrepareSettings, call: TickCall, cause: unknown): Fault {
   log.error({ err: cause, call_id: call.call_id }, "call failed");
   const message = "agent_error: the agent failed at this call; see its log";

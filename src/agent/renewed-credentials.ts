@@ -1,5 +1,5 @@
 // Refreshes the credentials of a workflow's later calls: replaces a token that expires during the
-// run with its successor, once the hub has renewed it.
+// run with the one that the hub has renewed.
 import type { AgentBus } from "../bus/bus.ts";
 import type { Authorization } from "../model/authorization.ts";
 import type { CallCredentials } from "../model/call-credentials.ts";
@@ -9,13 +9,13 @@ import { stepOf } from "./prepare-run.ts";
 import type { PrepareSettings, Step } from "./prepare-run.ts";
 
 export interface CredentialsSettings extends PrepareSettings {
-  /** The way to the hub. Default: a run keeps the credentials that it began with. */
+  /** Connects to the hub. Default: a run keeps its initial credentials. */
   readonly bus?: Pick<AgentBus, "requestCredentials"> | undefined;
 }
 
-/** A call may wait this long for its turn, so its credentials must last as long. */
+/** A call may wait this long for its turn, and its credentials must last as long. */
 const MARGIN_MS = 5000;
-/** How often to ask while the renewal is under way or the hub does not answer. */
+/** How often to ask while the renewal is in progress or the hub does not answer. */
 const ASK_EVERY_MS = 1000;
 const PATIENCE_MS = 10_000;
 /** For all calls of a run together, since its time in the ledger is limited. */
@@ -27,7 +27,7 @@ export function createRenewedCredentials(
   cancel: AbortSignal | undefined,
 ) {
   const { bus, clock, log } = settings;
-  /** Keyed by the tick's authorization as JSON: calls with the same one share its successor. */
+  /** By the tick's authorization as JSON: calls that share one share its successor. */
   const successors = new Map<string, Authorization>();
   let runPatienceMs = PATIENCE_OF_RUN_MS;
 

@@ -25,9 +25,9 @@ export type WorkflowTick = Tick & { readonly workflow: TickWorkflow };
 
 type Mask = (text: string) => string;
 
-/** Bytes of a request's body that a result keeps. */
+/** Maximum bytes kept of a request's body. */
 const MAX_KEPT_BODY = 8 * 1024;
-/** Bytes of a request's body that are searched for secrets. */
+/** Maximum bytes of a request's body to search for secrets. */
 const MAX_MASKED_BODY = 1024 * 1024;
 // In bytes: a character takes at most twelve, as two JSON escapes.
 const MAX_SECRET = 12 * LIMITS.secret;
@@ -67,11 +67,11 @@ export interface MadeCall {
   /** Epoch milliseconds. */
   readonly start: number;
   readonly isLate: boolean;
-  /** Values to mask: the call's secrets, and the credentials that it sent. */
+  /** Values to mask: the call's secrets and the credentials it sent. */
   readonly secrets: readonly string[];
 }
 
-/** Servers echo requests, so any credential that was sent may come back anywhere. */
+/** Servers echo requests: any credential sent may come back anywhere. */
 export const credentialsOf = ({ hops, last }: CallOutcome): string[] =>
   [...hops, last].flatMap(({ request }) => credentialsIn(request));
 
@@ -150,8 +150,8 @@ const shownRequest = (
 });
 
 /**
- * Masks before it cuts, so that no part of a secret remains. A secret may straddle the end of the
- * part that is searched, so that end is left out.
+ * Masks before cutting, so no part of a secret remains. The end of the searched part is left out: a
+ * secret may straddle it.
  */
 function shownBody(body: Buffer, mask: Mask): string {
   const start = body.subarray(0, MAX_MASKED_BODY);

@@ -1,5 +1,5 @@
-// Logs and counts runs: a line for each call that did not pass, and a summary every minute. At the
-// level `debug`, every call has a line. Lines hold only ids, names, codes and numbers.
+// Logs and counts runs: a line for each call that did not pass (at level `debug`, for every call),
+// and a summary every minute. Lines hold only ids, names, codes and numbers.
 import type { RunReport, WorkflowResult, ReportedResult } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import { isUncertain } from "../model/uncertainty.ts";
@@ -39,7 +39,7 @@ export function createRunLog(given: Logger, metrics: AgentMetrics) {
   };
 
   return {
-    /** Call it once for each run. `lateness_ms`: from its place in time to its start. */
+    /** Call it once per run. `lateness_ms`: from its place in time to its start. */
     ended({ results, workflow }: RunReport, tick: Tick, lateness_ms: number): void {
       summary.max_lateness_ms = Math.max(summary.max_lateness_ms, lateness_ms);
       for (const result of results) noteCall(result, tick, workflow ? {} : { lateness_ms });

@@ -1,5 +1,5 @@
 // Makes the calls of a prepared run, one after another, and its report. A single call is a run of
-// one step; a workflow also has a result of its own, and limits the time of its calls.
+// one step; a workflow also has its own result, and limits the time of its calls.
 import { keptContext } from "../model/context.ts";
 import { formatInstant } from "../model/instant.ts";
 import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
@@ -65,7 +65,7 @@ export async function makeRun(
   return { ...report, context: keptContext(tick.context, createMask(run.secrets)) };
 }
 
-/** A workflow's time limit runs only during its calls, not while it waits between them. */
+/** A workflow's time limit runs only during its calls, not during the waits between them. */
 async function makeCalls(
   settings: RunSettings,
   run: Run,

@@ -1,6 +1,6 @@
-// Turns of the event loop. The thread that takes the timestamps of calls does one thing at a time,
-// so that no answer waits behind more than one piece of work: runs start one by one, in the order
-// of places.ts, and wait while the thread is behind.
+// Turns of the event loop. The thread that timestamps calls does one thing at a time, so no
+// response waits behind more than one piece of work: runs start one by one, in the order of
+// places.ts, and wait while the thread is behind.
 import type { Clock } from "../runtime/clock.ts";
 import { createPlaces } from "./places.ts";
 import type { Claim } from "./places.ts";
@@ -9,14 +9,14 @@ import type { Claim } from "./places.ts";
 const LONGEST_TURN_MS = 1;
 
 /**
- * A thread without a shorter turn for this long will not catch up: it starts runs anyway, and their
- * uncertainty shows it.
+ * A thread without a shorter turn for this long will not catch up: it starts runs anyway, and
+ * their uncertainty shows it.
  */
 const START_ANYWAY_AFTER_MS = 5000;
 
-/** A run that waits for its start. Thousands wait, so they have callbacks instead of promises. */
+/** A run waiting to start. Thousands wait: hence callbacks instead of promises. */
 export interface Start extends Claim {
-  /** Starts that are withdrawn together. */
+  /** Starts to withdraw together. */
   readonly group: object;
   /** Called when the run may start, from its `instant` on; without a place after its `latest`. */
   readonly begin: (place?: Place) => void;
@@ -45,7 +45,7 @@ export function createTurns(clock: Clock, places: number) {
     const started = mayStart && !expired ? starts.takeNext(clock.now()) : undefined;
     startedLast = started !== undefined;
     if (!expired && !started) chores.shift()?.();
-    wake(); // first, so that the length of the next turn includes what the run does now
+    wake(); // first: the next turn's length then includes what the run does now
     expired?.begin();
     started?.begin(placeOf(started));
   }
@@ -74,12 +74,12 @@ export function createTurns(clock: Clock, places: number) {
       starts.add(start);
       wake();
     },
-    /** Withdraws those starts of a group that still wait. */
+    /** Withdraws a group's waiting starts. */
     withdraw(group: object, reason: Error): void {
       starts.withdraw(group, reason);
       wake();
     },
-    /** Resolves in a turn of its own: for work that is not urgent. */
+    /** Resolves in its own turn: for work that is not urgent. */
     chore(): Promise<void> {
       return new Promise((resolve) => {
         chores.push(resolve);
@@ -114,7 +114,7 @@ function createStarts(count: number) {
     },
     /** Whether `takeExpired` or `takeNext` would return one. */
     areDue: (now: number): boolean => Boolean(places.expired(now) ?? places.next(now)),
-    /** When starts may next be due, in epoch milliseconds; Infinity: not by time alone. */
+    /** When a start may next be due, in epoch milliseconds; Infinity: not by time alone. */
     dueAt: () => places.changesAt(),
     haveFree: () => places.areFree(),
     /** Removes and returns a start whose `latest` has passed. */
@@ -135,9 +135,9 @@ function createStarts(count: number) {
 
 /** Judges by the length of turns whether the thread is on time. */
 function createPace(clock: Clock) {
-  /** Monotonic, like `behindSince`; undefined while no turn is under way. */
+  /** Monotonic, like `behindSince`; undefined between turns. */
   let turnBegan: number | undefined;
-  /** When the first of the long turns in a row began; undefined after a short one. */
+  /** When the current series of long turns began; undefined after a short one. */
   let behindSince: number | undefined;
   return {
     isInTurn: () => turnBegan !== undefined,
@@ -155,7 +155,7 @@ function createPace(clock: Clock) {
   };
 }
 
-/** One sleep at a time, until the instant that was asked for last. */
+/** One sleep at a time, until the latest instant asked for. */
 function createSleep(clock: Clock) {
   let sleeping: { readonly instant: number; readonly end: AbortController } | undefined;
   return {

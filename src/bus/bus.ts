@@ -17,27 +17,27 @@ export class TooLargeError extends AppError {
 
 /** A running consumer. */
 export interface Consumer {
-  /** Takes no more messages; resolves when the handlers under way have ended. */
+  /** Takes no more messages; resolves when the running handlers have ended. */
   drain(): Promise<void>;
 }
 
-/** May answer once; its work may go on after the answer. */
+/** May answer once, and may continue working after the answer. */
 export type QuestionHandler<Q, A> = (question: Q, answer: (content: A) => void) => Promise<void>;
 
-/** The sooner it answers after reading `now`, the more accurate is the agent's time. */
+/** The sooner it answers after reading `now`, the more accurate the agent's time. */
 export type HeartbeatHandler = QuestionHandler<Heartbeat, HeartbeatAnswer>;
 
 export type CredentialsHandler = QuestionHandler<CredentialsRequest, CallCredentials>;
 
 export interface BusStatus {
   readonly connected: boolean;
-  /** For the operator: the bus's address, and what is wrong while it is not connected. */
+  /** For the operator: the bus's address, and the fault while it is not connected. */
   readonly detail: string;
-  /** What does not work although the bus is connected, with advice. */
+  /** What fails although the bus is connected, with advice. */
   readonly degraded?: string;
 }
 
-/** The messages of one stream that are not acknowledged: waiting, or held by a consumer. */
+/** The unacknowledged messages of one stream: waiting, or held by a consumer. */
 export interface BusBacklog {
   readonly stream: "ticks" | "results";
   /** Only locations that have any. */
@@ -51,13 +51,13 @@ export interface BacklogAt {
   readonly location_id: string;
   readonly messages: number;
   /**
-   * Age of the oldest message; for ticks, of the oldest that no consumer has been given, since
-   * agents hold those of long workflows. 0 if there is none.
+   * Age of the oldest message; for ticks, of the oldest not yet delivered, since agents hold those
+   * of long workflows. 0 if there is none.
    */
   readonly oldestAgeMs: number;
 }
 
-/** The connection to the server of the bus. */
+/** The connection to the bus's server. */
 export interface BusLine {
   readonly isUp: boolean;
   readonly reconnects: number;
@@ -97,9 +97,9 @@ export interface Bus {
   publishReports(reports: readonly RunReport[]): Promise<void>;
 
   /**
-   * Passes reports on in batches, each for one transaction: those of 20 ms, or of up to a second
-   * under load, at most `MAX_REPORTS_PER_BATCH`. The messages behind a batch are acknowledged
-   * together. Consumers share the work.
+   * Passes reports on in batches, one transaction each: those of 20 ms, or up to a second under
+   * load, at most `MAX_REPORTS_PER_BATCH`. A batch's messages are acknowledged together. Consumers
+   * share the work.
    */
   consumeReports(handler: (reports: readonly RunReport[]) => Promise<void>): Promise<Consumer>;
 
@@ -130,7 +130,7 @@ export interface Bus {
   /** Undefined without a server. */
   line(): BusLine | undefined;
 
-  /** The IP address that the server of the bus sees this process at; "" without a server. */
+  /** This process's IP address as the bus's server sees it; "" without a server. */
   seenAt(): string;
 
   /** `host:port` of the servers that the bus has announced, configured or not. */

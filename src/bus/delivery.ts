@@ -17,14 +17,14 @@ export interface Receiver<T> {
    * deliver it again after `retryDelayMs(attempt)`. Never rejects.
    */
   receive(content: T, attempt: number): Promise<boolean>;
-  /** No message follows: stops waiting for others, and gives back what its handler then rejects. */
+  /** No message follows: stops gathering, and gives back what its handler then rejects. */
   stop(): void;
 }
 
-/** Learns what goes wrong with messages. */
+/** Observes failing messages. */
 export interface Observer {
   readonly log: Logger;
-  /** Called for each message that could not be decoded, or that no consumer took in time. */
+  /** Called for each message that could not be decoded or was not consumed in time. */
   readonly onDropped?: (kind: MessageKind) => void;
 }
 
@@ -52,13 +52,13 @@ function receiveEach<T>(handling: Handling<T>): Receiver<T> {
 }
 
 /**
- * A batch gathers for this long per report of the previous batch, up to a second: a lone report is
- * handed over soon; above 50 reports a second, batches grow and cost less.
+ * A batch gathers for this long per report of the previous batch, up to a second: a lone report
+ * passes soon; above 50 reports a second, batches grow and cost less.
  */
 const GATHER_MS = 20;
 const LONGEST_GATHER_MS = 1000;
 
-// A message rejected this often is handled alone, so that it does not hold up others.
+// A message rejected this often is handled alone: it must not hold up others.
 const ATTEMPTS_IN_COMPANY = 3;
 
 interface Gathered<T> {
@@ -141,7 +141,7 @@ async function handle<T>(
     await handler(content);
     return true;
   } catch (cause) {
-    // A stopping consumer gives back what it has not started, which is no fault.
+    // A stopping consumer gives back what it has not started: no fault.
     const level = stopped?.aborted ? "debug" : "warn";
     log[level]({ err: cause, kind, attempt }, "message rejected");
     return false;

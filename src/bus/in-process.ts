@@ -16,7 +16,7 @@ export interface InProcessBusOptions extends Observer {
   readonly clock: Clock;
 }
 
-/** Passes ticks and reports by reference, frozen, so that neither side changes the other's. */
+/** Passes ticks and reports by reference, frozen: neither side can change the other's. */
 export function createInProcessBus(options: InProcessBusOptions): Bus {
   const ticks = new Map<string, Queue<Tick>>();
   const reports = createQueue({ ...options, ...REPORTS });

@@ -19,7 +19,7 @@ export function createBusMetrics(registry: Registry) {
     labelNames: ["kind"],
     registers,
   });
-  // Starts at 0, so that the first of a kind shows as an increase.
+  // Starts at 0: the first of a kind then shows as an increase.
   for (const kind of MESSAGE_KINDS) dropped.inc({ kind }, 0);
   return { refused, dropped };
 }

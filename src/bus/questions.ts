@@ -1,5 +1,5 @@
-// Agents' questions to the hub: best effort, neither stored nor redelivered. One consumer gets each
-// question and may answer it.
+// Agents' questions to the hub: best effort, neither stored nor redelivered. Each question goes to
+// one consumer, which may answer it.
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
 import type { Bus, Consumer, QuestionHandler } from "./bus.ts";

@@ -46,7 +46,7 @@ export function createQueue<T>(options: QueueOptions<T>) {
   );
   let isPumping = false;
 
-  // Pumps in its own turn of the event loop, so that handlers do not hold up the publisher.
+  // Pumps in its own turn of the event loop: handlers must not hold up the publisher.
   function pumpSoon(): void {
     if (!isPumping) setImmediate(pump);
     isPumping = true;
@@ -64,7 +64,7 @@ export function createQueue<T>(options: QueueOptions<T>) {
 
   return {
     open: open as ReadonlyMap<readonly T[], number>,
-    /** Returns when the first message waiting for a consumer was stored. */
+    /** Returns when the oldest waiting message was stored. */
     oldestWaiting: () => backlog.oldest(),
     /** Does nothing when the same items were published within the window. */
     publish(items: readonly T[]): void {
@@ -91,7 +91,7 @@ export function createQueue<T>(options: QueueOptions<T>) {
   };
 }
 
-/** Lets callers wait until the queue is empty: call `look` whenever it may be. */
+/** Lets callers wait for an empty queue: call `look` whenever it may be empty. */
 function createEmptied(isEmpty: () => boolean) {
   const waiting = new Set<() => void>();
   const look = (): void => {
@@ -174,7 +174,7 @@ function createBacklog<T>(
         add(message);
       }, afterMs).unref();
     },
-    /** Takes the message that has waited longest and has not expired. */
+    /** Takes the longest-waiting message that has not expired. */
     take(): Message<T> | undefined {
       for (const message of waiting)
         if (!expireIfOld(message) && waiting.delete(message)) return message;

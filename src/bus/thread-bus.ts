@@ -1,5 +1,5 @@
-// The in-process bus for an agent in another thread: both ends of the port between them. Ticks and
-// reports travel as JSON text, which costs half as much as cloning objects.
+// The in-process bus for an agent in another thread: both ends of the port. Ticks and reports
+// travel as JSON text, at half the cost of cloning objects.
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { MessagePort } from "node:worker_threads";
 import { unavailable } from "../model/errors.ts";
@@ -37,7 +37,7 @@ export function serveThreadBus(bus: Bus, port: MessagePort): void {
     );
     const [failed] = ends.filter((end) => end.status === "rejected");
     if (failed && ends.every(({ status }) => status === "rejected")) throw failed.reason;
-    // As messages of their own: delivered again with the rest, ticks that have run would run twice.
+    // As separate messages: redelivered with the rest, ticks that have run would run twice.
     for (const [at, piece] of all.entries())
       if (ends[at]?.status === "rejected") await bus.publishTicks(piece);
   };
@@ -59,7 +59,7 @@ export function serveThreadBus(bus: Bus, port: MessagePort): void {
   });
 }
 
-/** Creates the agent's end. It handles a message in pieces, between which calls go on. */
+/** Creates the agent's end. It handles a message in pieces: calls proceed in between. */
 export function createThreadBus(port: MessagePort): AgentBus {
   const handlers: ((ticks: readonly Tick[]) => Promise<void>)[] = [];
   const consumers: Consumer[] = [];

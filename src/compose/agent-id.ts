@@ -1,13 +1,13 @@
-// The ids of this process's agents. Results show them, so they say nothing about the machine; the
-// data folder keeps them, so an agent has the same one after a restart.
+// The ids of this process's agents. Results show them, so they reveal nothing about the machine;
+// the data folder keeps them across restarts.
 import { randomBytes } from "node:crypto";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { lockForProcess } from "../store/process-lock.ts";
 
 /**
- * Returns `count` ids, and a function that releases them. If those of the data folder cannot be
- * used, usually because another process uses them, the ids are new and for this start only.
+ * Returns `count` ids, and a function that releases them. If those in the data folder cannot be
+ * used, usually because another process uses them, the ids are new, for this start only.
  */
 export function claimAgentIds(dataDir: DataDir, count: number, log: Logger) {
   const newIds = { ids: Array.from({ length: count }, newId), release: (): void => undefined };

@@ -1,4 +1,4 @@
-// An agent in a thread of its own, as the main thread sees it.
+// An agent in its own thread, seen from the main thread.
 import { extname } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
@@ -23,14 +23,14 @@ const ENTRY = new URL(`./agent-worker-entry${extname(import.meta.url)}`, import.
 const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 24 };
 
 /**
- * Returns how many agents of this process get a thread: none if a single agent is all that it runs.
+ * Returns how many agents of this process get a thread: none if a single agent is its only role.
  */
 export function agentThreadsOf({ roles, agentThreads }: Config): number {
   if (!roles.includes("agent")) return 0;
   return roles.length === 1 && agentThreads === 1 ? 0 : agentThreads;
 }
 
-/** Starts the thread, which loads its modules while it waits for its order. */
+/** Starts the thread; it loads its modules while it waits for its order. */
 export function startAgentThread(config: Config, log: Logger) {
   const channel = config.natsUrls ? undefined : new MessageChannel();
   const { worker, failed, end } = startWorker(config, channel?.port2);
@@ -63,7 +63,7 @@ export function startAgentThread(config: Config, log: Logger) {
       agent.ask("useKeys", locationKeys).catch(() => undefined); // `failed` has the reason
     },
     /**
-     * Rejects with the reason if the agent cannot work. Resolves to why it is degraded, if it is.
+     * Rejects with the reason if the agent cannot work. Resolves with why it is degraded, if so.
      */
     async check(): Promise<string | undefined> {
       const { connected, detail, degraded, refusal } = await agent.ask("status");

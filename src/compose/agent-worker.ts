@@ -1,5 +1,5 @@
-// An agent in a thread of its own, as that thread sees it. The main thread tells it when to start
-// and stop, and which ports and servers are the process's own.
+// An agent in its own thread, seen from that thread. The main thread starts and stops it, and tells
+// it the process's own ports and servers.
 import type { MessagePort } from "node:worker_threads";
 import type { AgentBus, BusStatus } from "../bus/bus.ts";
 import type { Agent } from "../agent/agent.ts";
@@ -23,11 +23,11 @@ import type { LocationKeys } from "./location-keys.ts";
 export interface AgentThreadData {
   readonly config: BusConfig;
   readonly log: LogSettings;
-  /** Leads to the bus of this process; undefined if the agent connects to NATS itself. */
+  /** Connects to the bus of this process; undefined if the agent connects to NATS itself. */
   readonly port: MessagePort | undefined;
 }
 
-/** The process's own ports and servers, as far as they are known. */
+/** The process's own ports and servers known so far. */
 export interface KnownNetwork {
   readonly ports: ReadonlySet<number>;
   readonly servers: ReadonlyMap<string, ServerAddress>;
@@ -78,7 +78,7 @@ export function serveAgent(
         ? createThreadBus(port)
         : await openConfiguredBus(config, log, registry, { name, sealerOf });
       agent = composeAgent(order, { bus, log, registry, own });
-      // Now, since no call should wait for them.
+      // Now: no call should wait for it.
       saveCompiledCode();
       releaseMemory();
       await agent.start();

@@ -1,5 +1,4 @@
-// The agent role, on the main thread or in a thread of its own: the settings of each agent, and its
-// wiring.
+// The agent role, on the main thread or in its own: the settings and wiring of each agent.
 import { createAgent } from "../agent/agent.ts";
 import type { Agent, AgentSettings } from "../agent/agent.ts";
 import { createAgentMetrics } from "../agent/metrics.ts";
@@ -12,7 +11,7 @@ import type { Logger } from "../runtime/logger.ts";
 import type { Registry } from "../runtime/metrics.ts";
 import { VERSION } from "../version.ts";
 
-/** Settings of an agent that can be sent to its thread. */
+/** An agent's settings that can be sent to its thread. */
 export interface AgentOrder extends Pick<
   AgentSettings,
   "locationId" | "agentId" | "uplinkCheck" | "spoolPath" | "leftSpoolPaths" | "concurrency"

@@ -13,11 +13,11 @@ export interface BusConfig extends Pick<
   Config,
   "natsUrls" | "natsCredentials" | "natsNkey" | "natsCa" | "natsCert" | "natsKey" | "location"
 > {
-  /** Set for the hub, which makes the streams; unset for an agent of the location. */
+  /** Set for the hub, which creates the streams; unset for an agent of the location. */
   readonly streams?: StreamSettings;
 }
 
-/** Returns the settings for an agent in another thread, which gets no other secrets. */
+/** Returns the settings for an agent in another thread: it gets no other secrets. */
 export const agentBusConfigOf = (config: Config): BusConfig => ({
   natsUrls: config.natsUrls,
   natsCredentials: config.natsCredentials,

@@ -1,4 +1,4 @@
-// The metric of when the credentials that this process uses or stores expire.
+// The metric of the expiry of credentials that this process uses or stores.
 import { X509Certificate } from "node:crypto";
 import type { Config } from "../config/config.ts";
 import type { Sample } from "../runtime/exposition.ts";
@@ -9,8 +9,8 @@ import type { Registry } from "../runtime/metrics.ts";
 type Expiries = Readonly<Record<string, number | undefined>>;
 
 /**
- * `readToken`: epoch milliseconds at which the first token expires that nobody renews; null: none
- * does.
+ * `readToken`: the earliest expiry of a token that cannot be renewed, epoch milliseconds; null:
+ * none.
  */
 export function registerCredentialExpiry(
   registry: Registry,
@@ -58,6 +58,6 @@ function expiryOfUser(credentials: string | undefined): number | undefined {
     const { exp } = JSON.parse(Buffer.from(claims, "base64url").toString()) as { exp?: unknown };
     return typeof exp === "number" ? exp : undefined;
   } catch {
-    return undefined; // NATS reports what is wrong with them
+    return undefined; // NATS reports the fault
   }
 }

@@ -1,5 +1,4 @@
-// The history of the demo: weeks of simulated results, so that insights and charts have something
-// to show from the start.
+// The demo's history: weeks of simulated results, to fill insights and charts from the start.
 import { createInsights } from "../aggregator/insights.ts";
 import { createInsightMetrics } from "../aggregator/metrics.ts";
 import { DAY_MS } from "../model/periods.ts";
@@ -18,11 +17,9 @@ import { simulationOn, weeksUpTo } from "./simulation.ts";
 const WEEKS = 9;
 /** A steady, a busy, a flaky, a recovering and a slow call, each run once an hour. */
 const SIZE = { seed: 1, calls: 5, locations: 3, frequency: 60 };
-/**
- * Which of the whole weeks is the troubled one: early enough for the recovering call to recover.
- */
+/** The troubled one of the whole weeks: early enough for the recovering call to recover. */
 const TROUBLED_WEEK = 5;
-/** Which of the whole weeks has the slow release: 12 to 19 days before the history ends. */
+/** The whole week with the slow release: 12 to 19 days before the history ends. */
 const SLOW_RELEASE = 7;
 /** Batches take a few milliseconds; the pause after each, half as long, is for everything else. */
 const [BATCH, PAUSE] = [24, 0.5];
@@ -37,7 +34,7 @@ export interface HistoryOptions {
   readonly signal: AbortSignal;
 }
 
-/** Returns the time of the first results of a history that ends now. */
+/** Returns the time of the first results in a history that ends now. */
 export const historyStart = (now: number): number => weeksUpTo(now, WEEKS).from;
 
 /**
@@ -56,7 +53,7 @@ export async function fillHistory(options: HistoryOptions): Promise<void> {
   const fill = { ...simulationOn({ log }), store, plan, actor: "demo", signal };
   for (const part of partsOf(from, weeksUpTo(await store.now(), 0).until))
     await fillStore({ ...fill, ...part, batch: BATCH, pause: PAUSE });
-  // The service would compute them too, up to a minute later.
+  // Otherwise the service would compute them up to a minute later.
   const metrics = createInsightMetrics(new Registry());
   await createInsights({ store, log, holder, metrics, clock: systemClock }).run(signal);
 }

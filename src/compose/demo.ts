@@ -1,5 +1,5 @@
-// The demo of `sonde serve --demo`: its target, the calls to it, and in an empty store some
-// history, created once. The data folder keeps the target's port, and what is still unfinished.
+// The demo of `sonde serve --demo`: its target, calls to it, and some history in an empty store,
+// created once. The data folder keeps the target's port and the unfinished steps.
 import { createDemoTarget } from "../demo/demo-target.ts";
 import { seedDemo } from "../demo/seed-demo.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
@@ -15,7 +15,7 @@ const FILE = "demo.json";
 
 interface Saved {
   readonly port: number;
-  /** The id of the key that an unfinished seeding uses. */
+  /** The id of the key used by an unfinished seeding. */
   readonly seeding?: string;
   /** Where an unfinished history begins, epoch milliseconds. */
   readonly history?: number;
@@ -45,7 +45,7 @@ export function createDemo(dataDir: DataDir) {
     },
     stop: () => target.stop(),
     /**
-     * Creates the demo's calls, unless they exist. Completes them if an earlier start was cut off.
+     * Creates the demo's calls, unless they exist. Completes those of an interrupted start.
      */
     async ensureCalls(
       store: Store,

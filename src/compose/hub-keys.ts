@@ -1,4 +1,4 @@
-// The hub's keys of all locations, derived from the master key, in the versions that the store has.
+// The hub's keys of all locations, derived from the master key in the versions in the store.
 import type { Config } from "../config/config.ts";
 import { keyVersionsAt } from "../model/location-key.ts";
 import type { KeyVersions } from "../model/location-key.ts";
@@ -23,7 +23,7 @@ export type HubKeys = Awaited<ReturnType<typeof openHubKeys>>;
 
 export async function openHubKeys({ config, dataDir, store, log }: HubKeysOptions) {
   const masters: Masters = [masterKeyOf(config, dataDir), ...(config.masterKeysOld ?? [])];
-  // A removed location has no versions. One that is absent counts as new until the next refresh.
+  // A removed location has no versions. An absent one counts as new until the next refresh.
   const known = new Map<string, KeyVersions | undefined>();
 
   /** Returns the locations whose keys have changed. */
@@ -48,7 +48,7 @@ export async function openHubKeys({ config, dataDir, store, log }: HubKeysOption
     keysOf,
     /**
      * Calls back for each location whose keys have changed, with the new ones unless it was
-     * removed. Returns a function that stops this.
+     * removed. Returns a function that unsubscribes.
      */
     follow(onChange: (locationId: string, keys: LocationKeys | undefined) => void): () => void {
       const timer = setInterval(() => {
@@ -67,8 +67,8 @@ const FIRST: KeyVersions = { sealing: 1, opening: [1] };
 type Masters = readonly [Uint8Array, ...Uint8Array[]];
 
 /**
- * Returns the keys; the first one seals. Includes the next version: agents may have it, and send
- * results, before this hub has heard of the rotation.
+ * Returns the keys; the first one seals. Includes the next version: agents may use it before this
+ * hub has heard of the rotation.
  */
 function derivedKeys(masters: Masters, id: string, versions: KeyVersions): LocationKeys {
   const { sealing, opening } = versions;

@@ -1,5 +1,5 @@
-// Inspects the configured parts without changing them: creates no folder, no key, no stream and no
-// consumer, and migrates nothing.
+// Inspects the configured parts without changes: creates no folder, key, stream or consumer, and
+// migrates nothing.
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { spoolSize } from "../agent/reporting/spool-size.ts";
@@ -24,7 +24,7 @@ import { VERSION } from "../version.ts";
 import { streamsOf } from "./bus.ts";
 import { locationOf, MASTER_KEY_FILE } from "./store.ts";
 
-/** Disposing of it closes what `ground` has opened. */
+/** Disposing closes what `ground` has opened. */
 export interface OpenGround extends AsyncDisposable {
   readonly ground: Ground;
 }
@@ -53,7 +53,7 @@ export function openGround(read: ReadConfig, env: Environment): OpenGround {
   };
 }
 
-/** Disposing of it closes what `take` has opened. */
+/** Disposing closes what `take` has opened. */
 export function openStatus(config: Config): AsyncDisposable & { take: () => Promise<Snapshot> } {
   let opened: Promise<Inspection> | undefined;
   const close = async (): Promise<void> => {
@@ -79,7 +79,7 @@ export function openStatus(config: Config): AsyncDisposable & { take: () => Prom
   };
 }
 
-/** Shorter than a check may take, so that the server ends a statement that nobody waits for. */
+/** Shorter than a check's limit: the server then ends statements that nobody waits for. */
 const STATEMENT_SECONDS = 10;
 
 /** Opens the configured store for reading only. */
@@ -108,7 +108,7 @@ function sealerOf({ masterKey, masterKeysOld, dataDir }: Config): Sealer | undef
   return current && createSealer({ current, ...(masterKeysOld && { old: masterKeysOld }) });
 }
 
-/** Asks the running agent, which keeps its spools to itself; without one, reads the files. */
+/** Asks the running agent, which has locked its spools; without one, reads the files. */
 async function spoolsOf(
   { dataDir }: Config,
   ops: (path: string) => Promise<OpsAnswer>,

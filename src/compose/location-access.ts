@@ -1,4 +1,4 @@
-// What agents of each location need to get in: keys and NATS users, derived from the master key.
+// The credentials of each location's agents: keys and NATS users, derived from the master key.
 import { accountsConfig } from "../bus/nats/accounts.ts";
 import { publicKeyOf, userSeedOf } from "../bus/nats/nkey.ts";
 import type { Config } from "../config/config.ts";
@@ -12,7 +12,7 @@ export type LocationAccess = ReturnType<typeof createLocationAccess>;
 
 export function createLocationAccess(config: Config, dataDir: DataDir) {
   const master = masterKeyOf(config, dataDir);
-  // During a rotation of the master key, what is derived from either key is valid.
+  // During a rotation of the master key, credentials derived from either key are valid.
   const masters = [master, ...(config.masterKeysOld ?? [])];
   const usersOf = (location: StoredLocation, now: number): string[] =>
     masters.flatMap((each) =>

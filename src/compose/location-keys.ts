@@ -1,4 +1,4 @@
-// The keys that seal messages on NATS: the hub has those of all locations, an agent its own.
+// The keys that seal messages on NATS: the hub has all locations' keys, an agent its own.
 import type { SealerOf } from "../bus/nats/sealing.ts";
 import type { Config } from "../config/config.ts";
 import { createMessageSealer } from "../runtime/message-sealer.ts";
@@ -14,7 +14,7 @@ export type LocationKeys = readonly [Uint8Array, ...Uint8Array[]];
 
 export type KeyRing = ReturnType<typeof createKeyRing>;
 
-/** Sealers are kept for this many locations at a time. */
+/** Maximum locations with a cached sealer. */
 const MAX_SEALERS = 10_000;
 
 export function createKeyRing(keysOf: KeysOf) {

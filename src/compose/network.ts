@@ -1,4 +1,4 @@
-// The configured network: the servers that this process uses and the ports where it listens.
+// The configured network: the servers this process uses and the ports it listens on.
 import type { Bus } from "../bus/bus.ts";
 import type { Config } from "../config/config.ts";
 import { createOwnNetwork } from "../net/own-network.ts";
@@ -18,8 +18,8 @@ export const openOwnNetwork = (config: Config, bus: Bus): Promise<WatchedNetwork
   });
 
 /**
- * Includes the ports of NATS servers, which may be tunnelled to this machine. Leaves out port 0:
- * the port taken is known only once its listener has started.
+ * Includes the ports of NATS servers, which may be tunnelled to this machine. Omits port 0: the
+ * actual port is known only once its listener has started.
  */
 export const portsOf = (config: Config): number[] =>
   [config.opsPort, config.port, ...natsServers(config).map(portOf)].filter((port) => port !== 0);
@@ -34,7 +34,7 @@ export const serversOf = (config: Config): string[] => [
 export const uplinkCheckOf = (config: Config): readonly string[] =>
   config.uplinkCheck.length > 0 ? config.uplinkCheck : natsServers(config);
 
-/** Returns the listener, made to add its port to the own network as soon as it listens. */
+/** Returns the listener; it adds its port to the own network as soon as it listens. */
 export const announcingPort = (
   listener: Service,
   own: WatchedNetwork,

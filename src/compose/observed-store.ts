@@ -1,4 +1,4 @@
-// Opens the store of the service, with metrics of what goes through it.
+// Opens the service's store, with metrics of its use.
 import { createCallMetrics } from "../call-metrics/call-metrics.ts";
 import type { Config } from "../config/config.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
@@ -9,10 +9,7 @@ import { createDatabaseMetrics } from "../store/metrics.ts";
 import type { Store } from "../store/store.ts";
 import { openConfiguredStore } from "./store.ts";
 
-/**
- * The roles that store results: the aggregator those of agents, the scheduler those that are
- * MISSED.
- */
+/** The roles that store results: the aggregator those of agents, the scheduler the MISSED ones. */
 const STORING = ["aggregator", "scheduler"] as const;
 
 /** `watches` are services that run beside the roles. */

@@ -1,4 +1,4 @@
-// The composition root: what a process opens, wires and starts, and in which order.
+// The composition root: opens, wires and starts the parts of a process, in order.
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Agent } from "../agent/agent.ts";
@@ -55,8 +55,8 @@ export interface ComposeOptions {
 }
 
 /**
- * A server that accompanies the roles. It starts once this process holds the data folder and stops
- * just before releasing it, even after a failed start. The agent may always call it.
+ * A server beside the roles. It starts once this process holds the data folder and stops just
+ * before the folder is released, even after a failed start. The agent may always call it.
  */
 export interface Companion extends Service {
   /** `host:port`, once started. */
@@ -64,8 +64,8 @@ export interface Companion extends Service {
 }
 
 /**
- * Connects to the servers and wires the roles; `lifecycle.start` then starts them. Rejects, with
- * nothing left open, if a server cannot be reached.
+ * Connects to the servers and wires the roles; `lifecycle.start` then starts them. If a server is
+ * unreachable, rejects and leaves nothing open.
  */
 export async function compose(options: ComposeOptions): Promise<System> {
   const opened: Service[] = [];
@@ -94,7 +94,7 @@ interface Connections {
   readonly keysOf: KeysOf;
 }
 
-/** Adds each part to `opened` as soon as it is open, as a service that closes it. */
+/** Adds each part to `opened` once it is open, as a service that closes it. */
 async function openConnections(
   { config, dataDir, log, companion }: ComposeOptions,
   opened: Service[],
@@ -140,8 +140,7 @@ async function openConnections(
   closeLater("tracing", () => traced.close());
   const { bus } = traced;
   if (store) await prepareStore(store, bus, config);
-  // With the data folder locked, any previous holder of the lease has ended: no need to wait for
-  // it.
+  // With the data folder locked, any previous holder of the lease has ended: no need to wait.
   const holder = config.databaseUrl ? name : "data folder";
   return { registry, holder, store, watches, bus, agentThreads, agentIds, keysOf };
 }
@@ -180,7 +179,7 @@ async function wire(
   return { lifecycle, ops, api, store, holder, firstKey: () => firstKey?.generated(), failed };
 }
 
-/** Starts last: a ready process has a key, and a failed start leaves the key to the next one. */
+/** Starts last: a ready process has a key, and a failed start leaves it to the next one. */
 function firstKeyOf(store: Store, { config, dataDir }: ComposeOptions) {
   let generated: string | undefined;
   return {

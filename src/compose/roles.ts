@@ -1,4 +1,4 @@
-// The roles of a process, each wired to what it needs.
+// The roles of a process, each wired to its dependencies.
 import { createHmac } from "node:crypto";
 import { readdirSync } from "node:fs";
 import type { Agent } from "../agent/agent.ts";
@@ -53,7 +53,7 @@ export interface RoleParts {
   /** The name under which this process holds leases. */
   readonly holder: string;
   readonly own: WatchedNetwork;
-  /** One for each agent; empty: the agent, if this process has one, runs on the main thread. */
+  /** One per agent; empty: the agent, if any, runs on the main thread. */
   readonly agentThreads: readonly AgentThread[];
   /** The ids of its agents, in order. */
   readonly agentIds: readonly string[];
@@ -62,7 +62,7 @@ export interface RoleParts {
   readonly egressAllow: readonly string[];
 }
 
-/** The parts of the roles that use the store. */
+/** Parts of the roles that use the store. */
 interface HubParts extends RoleParts {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
@@ -155,9 +155,7 @@ async function mainAgentOf(parts: RoleParts): Promise<Agent | undefined> {
   return agent;
 }
 
-/**
- * Agents stop together: if they stopped in turn, their runs in flight would exceed the deadline.
- */
+/** Agents stop together: one after another, their runs in flight would exceed the deadline. */
 function agentsOf(parts: RoleParts): Service {
   const { agentThreads, bus, own, keysOf, config } = parts;
   const locationKeys = keysOf(config.location);
@@ -181,7 +179,7 @@ function agentOrder(parts: RoleParts, n: number, agents: number): AgentOrder {
   };
 }
 
-/** The first agent takes over spools left from when there were more agents. */
+/** The first agent takes over spools left by a larger number of agents. */
 function spoolsOf({ config, dataDir }: RoleParts, n: number, agents: number) {
   const isLeft = (file: string): boolean =>
     Number(/^spool-(\d+)\.db$/.exec(file)?.[1] ?? 0) > agents;

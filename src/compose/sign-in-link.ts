@@ -1,10 +1,10 @@
-// Makes a link to the web pages that signs in without a key, once.
+// Creates a link that signs in to the web pages without a key, once.
 import { newSignInCode } from "../api/sessions.ts";
 import type { Store } from "../store/store.ts";
 import type { LocalActor } from "./issue-key.ts";
 
 /**
- * Makes a link that signs in as this key, within an hour. Undefined if there is no such active key.
+ * Creates a link, valid for an hour, that signs in as this key. Undefined if no such key is active.
  */
 export const signInLink = (
   store: Store,
@@ -27,6 +27,6 @@ export const signInLink = (
       object_id: keyId,
       fields: [],
     });
-    // Browsers do not send what follows the #, so no log has it.
+    // Browsers do not send the fragment, so no log has it.
     return `${url}/sign-in#${code}`;
   });

@@ -1,4 +1,4 @@
-// Records simulated results as the aggregator does, but without its metrics, which count real ones.
+// Records simulated results as the aggregator does, but not in its metrics, which count real ones.
 import { createAggregatorMetrics } from "../aggregator/metrics.ts";
 import { recordBatch } from "../aggregator/record-results.ts";
 import { DAY_MS } from "../model/periods.ts";
@@ -10,7 +10,7 @@ import type { FillOptions } from "../simulation/fill-store.ts";
 
 const WEEK_MS = 7 * DAY_MS;
 
-/** Returns the options that all simulations share. */
+/** Returns the options shared by all simulations. */
 export function simulationOn({
   log,
 }: {

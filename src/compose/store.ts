@@ -10,7 +10,7 @@ import type { StoreOptions } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 
 export interface OpenOptions extends Pick<StoreOptions, "usesSecrets" | "metrics" | "onStored"> {
-  /** Lets statements take as long as they need: for commands, not for the service. */
+  /** No statement timeout: for commands, not for the service. */
   readonly isPatient?: boolean;
 }
 
@@ -34,7 +34,7 @@ export async function openConfiguredStore(
   });
 }
 
-/** Migrates the schema of the configured store, and returns the names of what it applied. */
+/** Migrates the schema of the configured store; returns the names of the applied migrations. */
 export async function migrateConfiguredStore(config: Config, dataDir: DataDir): Promise<string[]> {
   const { migrateStore } = await import("../store/open-store.ts");
   return migrateStore({ location: locationOf(config, dataDir, 0), clock: systemClock });
@@ -67,7 +67,7 @@ export const MASTER_KEY_FILE = "master-key";
 export const masterKeyOf = (config: Config, dataDir: DataDir): Uint8Array =>
   config.masterKey ?? dataDir.key(MASTER_KEY_FILE);
 
-/** Returns a sealer with the master keys that exist; undefined if there is none yet. */
+/** Returns a sealer with the existing master keys; undefined if there is none yet. */
 export const existingSealerOf = (config: Config, dataDir: DataDir): Sealer | undefined =>
   config.masterKey || dataDir.read(MASTER_KEY_FILE) !== undefined
     ? sealerOf(config, dataDir)

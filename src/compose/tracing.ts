@@ -20,8 +20,8 @@ export interface TracedBus {
 }
 
 /**
- * Returns the bus as it is, unless tracing is on; only then is OpenTelemetry loaded. A process that
- * is only an agent traces nothing: the spans of its runs follow from its reports.
+ * Returns the bus unchanged unless tracing is on; only then is OpenTelemetry loaded. A process that
+ * is only an agent traces nothing: its runs' spans follow from its reports.
  */
 export async function traceConfiguredBus(
   { otlpUrl, otlpHeaders = {}, otlpSample, roles }: Config,

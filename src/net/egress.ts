@@ -1,5 +1,5 @@
 // Decides which targets are allowed: public unicast addresses, and those that the operator names.
-// The check is on the address to dial, so no spelling of a URL and no DNS answer gets around it.
+// It checks the address to dial, so no spelling of a URL and no DNS answer bypasses it.
 import { networkInterfaces } from "node:os";
 import ipaddr from "ipaddr.js";
 import { canonical, EGRESS_ENTRIES, parseEgressEntry } from "../model/egress-entry.ts";
@@ -32,8 +32,8 @@ const NOWHERE: OwnNetwork = { ports: new Set(), servers: new Map() };
  * and is called at each check.
  *
  * A wide range opens neither loopback nor a metadata address nor another address of this machine:
- * loopback needs an entry inside loopback, the others an entry for exactly that address. A part of
- * Sonde's `own` network needs an entry for its address with the port.
+ * loopback needs an entry inside loopback, the others an entry for exactly that address. Sonde's
+ * `own` network needs an entry with address and port.
  */
 export function parseEgressAllow(
   entries: readonly string[],
@@ -117,7 +117,7 @@ const isOwnMachine = (address: Address): boolean =>
 const INTERFACES_TTL_MS = 10_000;
 let known = { addresses: new Set<string>(), readAt: -Infinity };
 
-/** Returns this machine's addresses other than loopback, reread every 10 s, since they change. */
+/** Returns this machine's addresses other than loopback, reread every 10 s. */
 function interfaceAddresses(): ReadonlySet<string> {
   const now = performance.now();
   if (now - known.readAt < INTERFACES_TTL_MS) return known.addresses;
@@ -182,8 +182,8 @@ const INSIDE: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the internal addresses that a translator with its own prefix would reach. Nothing marks
- * such a prefix, but all other bytes of the interface identifier are zero.
+ * Returns the internal addresses that a translator with its own prefix would reach. Such a prefix
+ * is unmarked, but all other bytes of the interface identifier are zero.
  */
 function translated(address: Address): Address[] {
   if (address.kind() === "ipv4") return [];

@@ -1,6 +1,6 @@
 // Tracks where this process listens and which servers it uses: off limits to calls unless the
-// operator names the exact address and port. Egress rules read what is known so far, so no call
-// waits for a lookup.
+// operator names the exact address and port. Egress rules use what is known so far: no call waits
+// for a lookup.
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import type { Clock } from "../runtime/clock.ts";

@@ -1,5 +1,5 @@
 // Resolves host names: by the hosts file, then DNS, then the system. DNS queries bypass the thread
-// pool, so slow name servers delay only their own lookups; a system lookup holds one of few
+// pool, so slow name servers delay only their own lookups; a system lookup occupies one of few
 // threads, so only one runs at a time, with a short limit.
 import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
@@ -13,9 +13,9 @@ import { createSemaphore } from "../runtime/semaphore.ts";
 export type HostResolver = ReturnType<typeof createHostResolver>;
 
 export interface LookupSettings {
-  /** Ends the queries to name servers, which could otherwise outlive the caller by 20 s. */
+  /** Cancels the DNS queries, which could otherwise outlive the caller by 20 s. */
   readonly cancel?: AbortSignal;
-  /** Called with the milliseconds for which other lookups held this one up. */
+  /** Called with the milliseconds that this lookup waited for others. */
   readonly onHeld?: (ms: number) => void;
 }
 
@@ -48,8 +48,7 @@ const QUERY_TIMEOUT_MS = 3000;
 const QUERY_TRIES = 3;
 // How long an IPv4 answer waits for IPv6: the resolution delay of RFC 8305 section 3.
 const WAIT_FOR_IPV6_MS = 50;
-// An IPv6 answer waits longer for IPv4, which is dialled first and may be all that this machine
-// has.
+// An IPv6 answer waits longer for IPv4: dialled first, and perhaps all that this machine has.
 const WAIT_FOR_IPV4_MS = 2000;
 const WAIT_FOR_SYSTEM_MS = 2000;
 const HOSTS_FILE_TTL_MS = 10_000;
@@ -120,8 +119,8 @@ function parseHosts(text: string): Map<string, string[]> {
 }
 
 /**
- * Creates a resolver for one lookup. It reads the system's list of name servers, which may change;
- * and a resolver that got a few quick answers cuts its timeout for later ones to a fraction.
+ * Creates a resolver for one lookup: the system's list of name servers may change, and a resolver
+ * cuts its timeout to a fraction after a few quick answers.
  */
 function newResolver(servers: readonly string[] | undefined): Resolver {
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
@@ -158,7 +157,7 @@ const within = <Found>(
 
 const noAddress = (): Error => Object.assign(new Error("no address"), { code: "ENOTFOUND" });
 
-/** Throws for the answer to a dangling alias, which has no address. */
+/** Throws for the answer to a dangling alias: it has no address. */
 function atLeastOne(addresses: string[]): string[] {
   if (addresses.length === 0) throw noAddress();
   return addresses;
@@ -199,7 +198,7 @@ type LimitedLookup = (
   onTurn: (heldMs: number) => void,
 ) => ReturnType<SystemLookup>;
 
-/** By default Node has two threads for lookups; the bus needs the other one. */
+/** By default, Node has two threads for lookups, and the bus needs the other one. */
 function oneAtATime(system: SystemLookup, clock: Clock): LimitedLookup {
   const turns = createSemaphore(1);
   return (name, limit, onTurn) => {

@@ -6,7 +6,7 @@ export interface Clock {
   now(): number;
   /** Milliseconds from an arbitrary start, with a fraction; never goes back. */
   monotonic(): number;
-  /** Milliseconds of `monotonic` during which this thread was not idle, from an arbitrary start. */
+  /** Milliseconds of `monotonic` that this thread was not idle, from an arbitrary start. */
   busy(): number;
   /**
    * Resolves at or after the instant (epoch milliseconds), never early; rejects with the signal's

@@ -5,8 +5,8 @@ import { installed } from "./installation.ts";
 const FOLDER = installed("node_modules/.cache/sonde");
 
 /**
- * Applies to the modules that this thread imports afterwards. Node creates a folder for each user
- * and version in ours, or in `NODE_COMPILE_CACHE`; if it cannot, starts take longer.
+ * Applies to modules that this thread imports later. Node creates a folder per user and version in
+ * ours, or in `NODE_COMPILE_CACHE`; if it cannot, starts take longer.
  */
 export const keepCompiledCode = (): void => void enableCompileCache(FOLDER);
 

@@ -17,16 +17,16 @@ const CLOCK_CHECK_MS = 10_000;
 const STEP_BACK_MS = 1_000;
 
 /**
- * Runs never overlap: times that fall due during a run are silently skipped. If the process was
- * delayed, or the clock set forward, the work runs once for all the times that passed. Work that
- * fails is logged and runs again at its next time; an outage of the database is logged only at its
- * beginning and its end. Throws for a bad expression.
+ * Runs never overlap: times due during a run are silently skipped. After a delay of the process, or
+ * a jump of the clock, the work runs once for all missed times. Failed work is logged and runs
+ * again at its next time; a database outage is logged only at its start and end. Throws for a bad
+ * expression.
  */
 export function createCron(options: CronOptions): Service {
   const { name, expression } = options;
   assertValid(name, expression);
-  // Only reads the expression: its own timer would walk through all the times that passed, which
-  // blocks the process for seconds per day to catch up.
+  // Only parses the expression: its own timer would walk through all missed times, blocking the
+  // process for seconds per day to catch up.
   const task = createTask(expression, () => undefined, { name, timezone: "UTC" });
   const nextTime = (): number => (task.getNextRuns(1)[0] as Date).getTime();
   const stopping = new AbortController();

@@ -28,8 +28,8 @@ export function createDeadline(ms: number, cancel?: AbortSignal) {
 }
 
 /**
- * Calls `expire` after `ms`, and returns what prevents it. What arrived while the thread stalled is
- * handled first: after a stall, Node runs timers before it reads from sockets.
+ * Calls `expire` after `ms`; returns a function that cancels it. Data that arrived during a stall
+ * is handled first: after a stall, Node runs timers before it reads from sockets.
  */
 export function startTimer(ms: number, expire: () => void): () => void {
   let last: NodeJS.Immediate | undefined;
@@ -43,8 +43,8 @@ export function startTimer(ms: number, expire: () => void): () => void {
 const followersBySignal = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Returns the functions called when the signal aborts. A signal keeps its listeners in a list,
- * which it searches whenever one is removed.
+ * Returns the functions to call when the signal aborts. A signal keeps its listeners in a list, and
+ * searches it whenever one is removed.
  */
 function followersOf(signal: AbortSignal): Set<() => void> {
   const known = followersBySignal.get(signal);

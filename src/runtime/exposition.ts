@@ -30,8 +30,8 @@ export interface SnapshotMetric {
 export type MetricsSnapshot = readonly SnapshotMetric[];
 
 /**
- * Returns OpenMetrics if the Accept header weighs it no lower than text/plain, else Prometheus's
- * own format.
+ * Returns OpenMetrics if the Accept header ranks it at least as high as text/plain, otherwise
+ * Prometheus's own format.
  */
 export function formatOf(accept = ""): Format {
   const weights = accept.split(",").map(weightOf);

@@ -1,4 +1,4 @@
-// A binary heap: its first item is at hand, and every change costs O(log n).
+// A binary heap: reading the first item is O(1), every change O(log n).
 
 export type Heap<T> = ReturnType<typeof createHeap<T>>;
 
@@ -11,7 +11,7 @@ export function createHeap<T>(isBefore: (a: T, b: T) => boolean) {
     items[at] = item;
     places.set(item, at);
   };
-  /** Moves an item, which may belong above or below `from`, to its place. */
+  /** Moves an item up or down from `from` to its place. */
   function settle(item: T, from: number): void {
     let at = from;
     while (at > 0) {

@@ -1,25 +1,23 @@
-// Identifiers that sort by time: 10 characters of milliseconds, 16 of randomness or of a hash,
-// Crockford base 32. Time-ordered keys are appended to an index instead of scattered over it.
+// Identifiers that sort by time: 10 characters of milliseconds, 16 of randomness or a hash, in
+// Crockford's base 32. An index appends time-ordered keys instead of scattering them.
 import { createHash, hash, randomBytes } from "node:crypto";
 
 /** Crockford's base 32. */
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
-/** How many characters of time an id begins with. */
+/** Characters of time at the start of an id. */
 export const TIME_DIGITS = 10;
 const TAIL_BYTES = 10;
 
 let last = { ms: 0, tail: new Uint8Array(TAIL_BYTES) };
 
-/**
- * Returns an id greater than every earlier one of this process, even after the clock was set back.
- */
+/** Returns an id greater than every earlier one of this process, even if the clock was set back. */
 export function newId(now: number): string {
   if (now > last.ms) last = { ms: now, tail: randomBytes(TAIL_BYTES) };
   else increment(last.tail);
   return encodeTime(last.ms) + encodeTail(last.tail);
 }
 
-/** The same time and parts always give the same id, so that repeating an insert is harmless. */
+/** The same time and parts always give the same id: repeating an insert is harmless. */
 export function derivedId(ms: number, ...parts: readonly string[]): string {
   const hash = createHash("sha256").update(parts.join("\0")).digest();
   return encodeTime(ms) + encodeTail(hash.subarray(0, TAIL_BYTES));
@@ -36,7 +34,7 @@ export const scheduledRunId = (triggerTime: number, deploymentId: string): strin
 export const stepIds = (dueTime: number, runId: string, count: number): string[] =>
   Array.from({ length: count }, (_, step) => derivedId(dueTime, runId, String(step)));
 
-/** Tells texts apart without showing them. */
+/** Distinguishes texts without revealing them. */
 export const shortHash = (text: string): string => hash("sha256", text, "base64url").slice(0, 16);
 
 function increment(bytes: Uint8Array): void {

@@ -5,7 +5,7 @@ export interface Service {
   readonly name: string;
   /** Rejects with advice for the operator. */
   start(): Promise<void>;
-  /** Finishes the work under way and starts nothing new. */
+  /** Finishes the work in progress and starts nothing new. */
   stop(): Promise<void>;
 }
 
@@ -38,8 +38,8 @@ export function createLifecycle(services: readonly Service[], log: Logger, stopD
   };
   /**
    * Stops in reverse order, after the service that is starting, within the deadline; every caller
-   * gets the same promise. Rejects if a service did not stop, naming the one that is still awaited
-   * at the deadline.
+   * gets the same promise. Rejects if a service did not stop, naming the one still awaited at the
+   * deadline.
    */
   const stop = (): Promise<void> =>
     (stopping ??= withDeadline(

@@ -4,10 +4,10 @@ import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 
 const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants;
-/** What is kept for a reader that has paused; further lines are left out. */
+/** Buffer for a paused reader; further lines are dropped. */
 const MAX_WAITING_BYTES = 1024 * 1024;
 const RETRY_MS = 50;
-/** How long the end of the process waits for a reader that has paused. */
+/** How long an ending process waits for a paused reader. */
 const LAST_WAIT_MS = 500;
 const LAST_RETRY_MS = 10;
 
@@ -18,7 +18,7 @@ export function createLineWriter(fd: number) {
   let [bytes, leftOut] = [0, 0];
   let timer: NodeJS.Timeout | undefined;
 
-  /** Writes what the reader takes now. */
+  /** Writes what the reader accepts now. */
   const flush = (): void => {
     while (waiting[0]) {
       const taken = tryWrite(target, waiting[0]);
@@ -69,8 +69,8 @@ export function createLineWriter(fd: number) {
 }
 
 /**
- * Reopens the terminal or pipe, so that only our own writes are non-blocking. Undefined for what
- * never blocks, or cannot be reopened.
+ * Reopens the terminal or pipe: only our own writes become non-blocking. Undefined for outputs that
+ * never block or cannot be reopened.
  */
 function reopen(fd: number): number | undefined {
   try {
@@ -81,7 +81,7 @@ function reopen(fd: number): number | undefined {
   }
 }
 
-/** Returns how many bytes were taken. A reader that has gone takes none, now or later. */
+/** Returns how many bytes were written. A reader that has gone accepts none, now or later. */
 function tryWrite(fd: number, buffer: Buffer): number | "paused" | "gone" {
   try {
     return writeSync(fd, buffer);

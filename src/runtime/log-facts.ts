@@ -1,4 +1,4 @@
-// Extracts the facts of a log line as people read them: `latency=9.9ms` for "latency_ms": 9.859.
+// Formats the facts of a log line for people: `latency=9.9ms` for "latency_ms": 9.859.
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -7,7 +7,7 @@ export interface Fact {
   readonly value: string;
 }
 
-/** Fields shown in a place of their own, or of no use on a screen. */
+/** Fields shown elsewhere in the line, or useless on a screen. */
 const ELSEWHERE = new Set(["level", "time", "msg", "role", "err", "pid", "hostname"]);
 /** An agent's own ids, the same in each of its lines. */
 const STEADY = new Set(["location_id", "agent_id"]);

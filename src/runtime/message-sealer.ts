@@ -1,6 +1,6 @@
 // Seals messages between hub and agents: JWE (RFC 7516), `dir` with A256GCM, each bound to its
-// place. Unlike in the compact form, only the header is text, because base64 would add a third. The
-// library `jose` would keep the thread busy ten times as long.
+// place. Unlike in the compact form, only the header is text: base64 would add a third. The library
+// `jose` would take ten times the CPU time.
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { deriveSecret, keyIdFrom, SealError } from "./secrets.ts";

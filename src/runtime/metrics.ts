@@ -6,7 +6,7 @@ import type { Format, MetricsSnapshot, Sample, SnapshotMetric } from "./expositi
 
 export { Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/** Gauges named like counters. Those without `_total` report the same by type. */
+/** Gauges named like counters. Those without `_total` report the same values by type. */
 const MISNAMED = ["handles", "requests", "resources"].map((what) => `nodejs_active_${what}_total`);
 
 /**
@@ -33,9 +33,7 @@ export interface SampledMetric {
   /** How the metrics of threads are combined; default: their sum. */
   readonly aggregator?: Aggregator;
   readonly registers: Registry[];
-  /**
-   * Called at each scrape: a series without a sample is not exported. Must not wait for anything.
-   */
+  /** Called at each scrape: a series without a sample is not exported. Must not block. */
   readonly samples: () => readonly Sample[];
 }
 

@@ -16,8 +16,7 @@ export interface ReadinessCheck {
   /** Its name in /readyz. */
   readonly part: string;
   /**
-   * Rejects with the reason why the part is not ready; resolves with what does not work in a part
-   * that is ready.
+   * Rejects with the reason why the part is not ready; resolves with what fails in a ready part.
    */
   readonly check: () => Promise<string | undefined | void> | string | undefined | void;
 }
@@ -25,7 +24,7 @@ export interface ReadinessCheck {
 export interface OpsServerOptions {
   readonly host: string;
   readonly port: number;
-  /** Open at the same time; further ones are closed. */
+  /** Maximum open connections; further ones are closed. */
   readonly maxConnections: number;
   readonly registry: Registry;
   /** Asks each thread of this process for its metrics; default: there are no threads. */
@@ -44,7 +43,7 @@ interface Fault {
 
 interface Readiness {
   readonly failing: readonly Fault[];
-  /** Faults of parts that are ready nevertheless. */
+  /** Faults of ready parts. */
   readonly degraded: readonly Fault[];
 }
 
@@ -105,7 +104,7 @@ export function createOpsServer(options: OpsServerOptions) {
       await closed.promise;
       clearTimeout(grace);
     },
-    /** Undefined while it does not listen. */
+    /** Undefined while not listening. */
     address: () => addressOf(server.address()),
   };
 }

@@ -7,7 +7,7 @@ import { createLineWriter } from "./line-writer.ts";
 import { factsOf, printable, textOf } from "./log-facts.ts";
 import type { Fact, LogFields } from "./log-facts.ts";
 
-/** As the process finds it at its start: its threads cannot ask. */
+/** As found at the process's start: its threads cannot ask. */
 export interface Terminal {
   readonly hasColors: boolean;
   readonly columns: number | undefined;
@@ -17,7 +17,7 @@ const COLOURS = "trace:gray,debug:blue,info:green,warn:yellow,error:red,fatal:bg
 const LONGEST_ROLE = "aggregator".length;
 /** `12:00:00  INFO: `, and the role. */
 const INDENT = 16 + LONGEST_ROLE + 1;
-/** On a narrower terminal, its own line breaks read better. */
+/** A narrower terminal's own line breaks read better. */
 const MIN_COLUMNS = INDENT + 40;
 
 /** Writes lines for people to stdout. `terminal`: undefined if stdout is not a terminal. */
@@ -65,9 +65,7 @@ export function createPrettyFormat({ hasColors, columns }: PrettyOptions) {
   });
 }
 
-/**
- * Breaks lines only between words and facts; what is longer than a line is left to the terminal.
- */
+/** Breaks lines only between words and facts; leaves longer ones to the terminal. */
 function wrap(
   parts: readonly Fact[],
   columns: number | undefined,
@@ -91,7 +89,7 @@ function wrap(
   return text;
 }
 
-/** Formats an error with its causes, and with the stack where a person must act. */
+/** Formats an error with its causes, and its stack where a person must act. */
 function errorOf({ level, err }: LogFields, dim: (text: string) => string): string {
   if (typeof err !== "object" || err === null) return "";
   const { type, message, stack, code } = err as Record<string, unknown>;

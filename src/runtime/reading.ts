@@ -1,4 +1,4 @@
-// Keeps the latest measurement of a value for as long as it is recent.
+// Keeps the latest measurement of a value while it is recent.
 import type { Clock } from "./clock.ts";
 
 /** How often background work measures. */

@@ -7,7 +7,7 @@ export interface RetryOptions {
   readonly clock?: Clock;
   /** Milliseconds to wait after the nth failure in a row; default `retryDelayMs`. */
   readonly delayMs?: (failures: number) => number;
-  /** Milliseconds from the first attempt in which the last one may begin; default: no limit. */
+  /** Milliseconds after the first attempt in which retries may begin; default: no limit. */
   readonly withinMs?: number;
   /** Stops retrying, and ends a pause at once. */
   readonly signal?: AbortSignal;
@@ -22,8 +22,8 @@ export const retryDelayMs = (failures: number): number =>
   Math.min(100 * 2 ** Math.min(failures - 1, 10), 5000);
 
 /**
- * Resolves with the first success. Rejects with a failure that is not retryable or leaves no time
- * for another attempt, or with the signal's reason. `work` gets the milliseconds left.
+ * Resolves with the first success. Rejects with the signal's reason, or with a failure that is not
+ * retryable or leaves no time for another attempt. `work` gets the milliseconds left.
  */
 export async function retry<T>(
   work: (leftMs: number) => Promise<T>,

@@ -12,7 +12,7 @@ export interface RoundsOptions {
   readonly work: (signal: AbortSignal) => Promise<void>;
 }
 
-/** A pause is at least this many times as long as the round before it, up to the longest pause. */
+/** A pause lasts at least this many times the previous round, up to the longest pause. */
 const REST_FACTOR = 20;
 const LONGEST_PAUSE_MS = 45_000;
 

@@ -19,11 +19,11 @@ export interface Sealer {
 export interface MasterKeys {
   /** 32 bytes. */
   readonly current: Uint8Array;
-  /** Earlier keys, which still open but no longer seal. */
+  /** Earlier keys: they still open, but no longer seal. */
   readonly old?: readonly Uint8Array[];
 }
 
-/** A sealed text does not open: the key or the place is wrong, or the text was changed. */
+/** A sealed text cannot be opened: wrong key or place, or the text was changed. */
 export class SealError extends Error {
   override readonly name = "SealError";
 }
@@ -99,8 +99,8 @@ const derive = (key: Uint8Array, use: string, bytes: number): Buffer =>
   Buffer.from(hkdfSync("sha256", key, "", `sonde ${use}`, bytes));
 
 /**
- * Returns the key that seals what the hub and the agents of a location send each other: 32 bytes,
- * derived from the master key without revealing it. `version`: 1, plus one with each rotation.
+ * Returns the key that seals messages between the hub and a location's agents: 32 bytes, derived
+ * from the master key without revealing it. `version`: 1, plus one with each rotation.
  */
 export const locationKeyOf = (master: Uint8Array, locationId: string, version = 1): Uint8Array =>
   derive32(master, `location ${locationId}${version === 1 ? "" : ` v${version}`}`);

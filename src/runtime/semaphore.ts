@@ -1,4 +1,4 @@
-// A semaphore: limits how many holders work at a time. Waiters enter in the order they came.
+// A semaphore: limits concurrent holders. Waiters enter in order of arrival.
 
 export function createSemaphore(count: number) {
   let free = count;
@@ -39,7 +39,7 @@ export function createSemaphore(count: number) {
   return {
     acquire,
     release,
-    /** Does the work while holding a place; rejects as `acquire` and the work do. */
+    /** Holds a place during the work; rejects as `acquire` and the work do. */
     async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       await acquire(signal);
       try {

@@ -1,5 +1,5 @@
-// The ids of a run's trace and spans, derived from the run's id: processes that know nothing of one
-// another, and agents of any version, add to the same trace without passing its id along.
+// The ids of a run's trace and spans, derived from the run's id: independent processes, and agents
+// of any version, add to the same trace without passing its id along.
 import { hash } from "node:crypto";
 
 /** 32 hex digits. */
@@ -12,6 +12,6 @@ export const spanIdOf = (runId: string, part: string): string =>
 /** The part that is a call, by its result's id: the target's spans are below it. */
 export const callPart = (resultId: string): string => `call ${resultId}`;
 
-/** Whether the trace is in this share of all, from 0 to 1: every process chooses the same ones. */
+/** Whether this fraction (0 to 1) of traces includes it: every process decides the same. */
 export const isSampled = (traceId: string, share: number): boolean =>
   Number.parseInt(traceId.slice(0, 12), 16) < share * 2 ** 48;

@@ -17,8 +17,8 @@ type Answer<F> = F extends Call ? Awaited<ReturnType<F>> : never;
 export type ThreadCalls<Theirs> = ReturnType<typeof connectThreads<Theirs>>;
 
 /**
- * `own`: the functions, each of one content, that the other end calls by name; `Theirs`: those of
- * the other end. Contents and answers are cloned.
+ * `own`: the functions, each with one argument, that the other end calls by name; `Theirs`: those
+ * of the other end. Arguments and answers are cloned.
  */
 export function connectThreads<Theirs>(port: ThreadPort, own: object) {
   const answers = new Map<string, (content: unknown) => unknown>(Object.entries(own));
@@ -60,10 +60,7 @@ export function connectThreads<Theirs>(port: ThreadPort, own: object) {
       }
       return asker.promise as Promise<Answer<Theirs[Name]>>;
     },
-    /**
-     * Call it when the other end has gone: rejects what waits for an answer, and all later
-     * questions.
-     */
+    /** Call it when the other end has gone: rejects all pending and later questions. */
     lose(reason: Error): void {
       lost ??= reason;
       for (const { reject } of waiting.values()) reject(lost);

@@ -1,6 +1,6 @@
 // Sends spans to the operator's collector, by OTLP over HTTP. The only file that loads
-// OpenTelemetry, and itself loaded only if tracing is on. When the collector does not answer, spans
-// are dropped and counted, and the outage is logged at its beginning and its end.
+// OpenTelemetry, itself loaded only if tracing is on. When the collector does not answer, spans are
+// dropped and counted, and the outage is logged at its start and end.
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from "@opentelemetry/api";
 import type { Context } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
@@ -23,7 +23,7 @@ export interface SpanFacts {
   /** Epoch milliseconds, with fractions. */
   readonly start: number;
   readonly end: number;
-  /** Null and undefined ones are left out. */
+  /** Null and undefined ones are omitted. */
   readonly attributes: Readonly<Record<string, string | number | boolean | null | undefined>>;
   readonly isFailed: boolean;
 }
@@ -75,7 +75,7 @@ export function createTracing(options: TracingOptions) {
         started.end(Math.max(span.start, span.end));
       }
     },
-    /** Sends what waits; gives up after 3 s. */
+    /** Sends the waiting spans; gives up after 3 s. */
     async close(): Promise<void> {
       const overdue = Promise.withResolvers<void>();
       const timer = setTimeout(overdue.resolve, LAST_FLUSH_MS);
@@ -99,7 +99,7 @@ const createCounters = (registry: Registry) => ({
   }),
 });
 
-/** Calls `settled` with the number of spans taken or lost. */
+/** Calls `settled` with the number of spans accepted or lost. */
 function createExporter(
   { url, headers, log }: TracingOptions,
   settled: (count: number, isTaken: boolean) => void,

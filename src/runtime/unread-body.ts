@@ -1,5 +1,5 @@
-// Handles requests that are answered before their body was read: Node would otherwise read and
-// discard the rest, however long it is.
+// Handles requests answered before their body was read: Node would otherwise read and discard the
+// rest, however long.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -11,8 +11,8 @@ const LEFT_BYTES = 256 * 1024;
 const LEFT_MS = 2_000;
 
 /**
- * Makes the answer the last one on its connection if part of the body has not arrived. A connection
- * closed at once may lose the answer (RFC 9112 section 9.6). Call it before the answer.
+ * Makes the answer the last on its connection if part of the body has not arrived. Closing at once
+ * may lose the answer (RFC 9112 section 9.6). Call it before the answer.
  */
 export async function closeIfUnread(
   request: IncomingMessage,
@@ -23,7 +23,7 @@ export async function closeIfUnread(
     headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
   const isRead = (): boolean => request.complete || request.readableEnded;
   if (!hasBody || !(socket instanceof Socket) || isRead()) return;
-  await nextTurn(); // a short body is there by now, behind its head
+  await nextTurn(); // a short body has arrived by then, behind its head
   if (isRead() || response.headersSent || socket.destroyed) return;
   response.setHeader("connection", "close");
   let left = LEFT_BYTES;

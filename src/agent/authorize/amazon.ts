@@ -50,7 +50,7 @@ function withAmazonHeaders(
   return sessionToken ? withCredential(dated, "X-Amz-Security-Token", sessionToken) : dated;
 }
 
-/** Escapes what RFC 3986 forbids in a path, so that the receiver reads it the same way. */
+/** Escapes what RFC 3986 forbids in a path, so the receiver reads the same path. */
 function withPlainPath(url: URL): URL {
   const path = url.pathname.replace(/[^\w\-.~!$&'()*+,;=:@%/]/g, encodeURIComponent);
   if (path === url.pathname) return url;
@@ -59,7 +59,7 @@ function withPlainPath(url: URL): URL {
   return plain;
 }
 
-/** Host labels that differ from the name of the service to sign for. */
+/** Host labels that differ from the signing name of their service. */
 const OTHER_NAMES: readonly (readonly [label: RegExp, service: string])[] = [
   [/^s3-(?:accelerate|accesspoint|control|external-1)$/, "s3"],
   [/^s3express-/, "s3express"],
@@ -71,7 +71,7 @@ const signedAs = (name: string): string =>
 
 const REGION = /^(?:s3-)?([a-z]{2,4}(?:-[a-z]+)+-\d+)$/;
 
-/** Reads the last labels of a host's name: `<service>.<region>`, or one of its exceptions. */
+/** Reads the last labels of a host name: `<service>.<region>`, or an exception. */
 function scopeOf(hostname: string): { service: string; region: string } {
   const [, name = ""] = /^(.+)\.amazonaws\.com(?:\.cn)?$/.exec(hostname) ?? [];
   const [last = "", before = ""] = name

@@ -106,7 +106,7 @@ export function manualPairs(authorization: TickCall["authorization"]): {
 
 const EXPIRING = new Set(["OAUTH1", "OAUTH2", "OAUTH2_JWT", "OAUTH2_JWS", "AMAZON", "MANUAL"]);
 
-/** Says why the credentials cannot be sent now, which is our fault and not the target's. */
+/** Says why the credentials cannot be sent now: our fault, not the target's. */
 export function credentialFault(
   { auth_type, token }: Authorization,
   now: number,

@@ -9,8 +9,8 @@ export type Authorizer = (
 ) => BuiltRequest | Promise<BuiltRequest>;
 
 /**
- * Replaces any header of that name, and marks it as confidential. The value has one character for
- * each byte.
+ * Replaces any header of that name, and marks it as confidential. The value has one character per
+ * byte.
  */
 export function withCredential(request: HttpRequest, key: string, value: string): HttpRequest {
   const name = key.toLowerCase();

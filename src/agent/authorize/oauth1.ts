@@ -81,7 +81,7 @@ function baseUri(request: HttpRequest): string {
   return `${protocol}//${authority}${pathname}`;
 }
 
-/** The body if it is a form, with one character for each byte; otherwise empty. */
+/** The body if it is a form, one character per byte; otherwise empty. */
 function formOf(request: HttpRequest): string {
   const type = headerOf(request, "content-type")?.split(";")[0]?.trim();
   return type?.toLowerCase() === "application/x-www-form-urlencoded"
@@ -117,6 +117,6 @@ const encodeBytes = (bytes: string): string =>
     (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
   );
 
-/** Escapes the content of a quoted string (RFC 9110 section 5.6.4), one character for each byte. */
+/** Escapes the content of a quoted string (RFC 9110 section 5.6.4), one character per byte. */
 const quoted = (text: string): string =>
   Buffer.from(text.replace(/["\\]/g, String.raw`\$&`)).toString("latin1");

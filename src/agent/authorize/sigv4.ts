@@ -26,7 +26,7 @@ const UNSIGNED = new Set([
   "x-amzn-trace-id",
 ]);
 
-/** The header that holds the body's hash, or states that the body is not signed. */
+/** The hash of the body, or a statement that the body is not signed. */
 const BODY_HASH = "x-amz-content-sha256";
 
 /** Object storage signs paths differently from all other services. */
@@ -62,7 +62,7 @@ export function amazonSignature(
   return `AWS4-HMAC-SHA256 Credential=${id}/${credential}, SignedHeaders=${names}, Signature=${signature}`;
 }
 
-/** Sorted by name. The values of a repeated header are joined, as the receiver joins them. */
+/** Sorted by name; joins the values of a repeated header, as the receiver does. */
 const signedHeaders = ({ headers }: HttpRequest): Map<string, string> =>
   new Map(
     [...Map.groupBy(headers, ({ key }) => key.toLowerCase())]
@@ -78,7 +78,7 @@ const withSingleBlanks = (value: string): string =>
 const servicePath = (path: string): string =>
   path.replace(/\/+/g, "/").replace(/[^\w.~/-]/g, escapeByte);
 
-/** Escapes once. Only here does a plus in a path stand for a space. */
+/** Escapes once. Only here, a plus in a path means a space. */
 const storagePath = (path: string): string => canonicalText(path).replaceAll("%2F", "/");
 
 /** Sorted by name, then by value; keeps repeated parameters. */
@@ -100,7 +100,7 @@ const canonicalQuery = (query: string): string =>
 const canonicalText = (text: string): string =>
   unescaped(text.replaceAll("+", " ")).replace(/[^\w.~-]/g, escapeByte);
 
-/** One character for each byte. */
+/** One character per byte. */
 const unescaped = (text: string): string =>
   text.replace(/%([\da-f]{2})/gi, (_, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),

@@ -1,4 +1,4 @@
-// Reads from a call's tags how to make it.
+// Reads a call's behaviour from its tags.
 import { LONGEST_CALL_MS } from "../../model/time-limits.ts";
 
 export interface Behaviour {
@@ -20,10 +20,9 @@ const MOST_REDIRECTS = 50;
 const PREFIX = "apimetrics:";
 
 /**
- * Ignores other tags; of several for the same setting, the last one counts. A number above the
- * maximum is lowered to it (timeout 120 s, redirects 50). Returns a sentence for a malformed
- * number, which is a fault of the definition: a default would measure something other than what was
- * asked for.
+ * Ignores other tags; the last of several for one setting wins. A number above the maximum is
+ * lowered to it (timeout 120 s, redirects 50). A malformed number is a fault of the definition,
+ * returned as a sentence: a default would measure something else than what was asked for.
  */
 export function readBehaviour(tags: readonly string[]): Behaviour | string {
   let behaviour = DEFAULT_BEHAVIOUR;

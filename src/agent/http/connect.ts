@@ -26,7 +26,7 @@ export interface Network {
   readonly egress: EgressRules;
   readonly resolver: HostResolver;
   readonly onRefusal?: ((refusal: Refusal) => void) | undefined;
-  /** Shared by all calls: creating one costs more than the rest of a handshake's set-up. */
+  /** Shared by all calls: creating one costs more than the rest of the handshake's setup. */
   readonly secureContext: SecureContext;
   /** A context that presents a client certificate. Throws if its PEM cannot be read. */
   readonly certifiedContext: (certificate: {
@@ -37,8 +37,7 @@ export interface Network {
 
 // A name may have hundreds of addresses.
 const MAX_ADDRESSES = 6;
-// The limit for every address but the last: time for the SYN and its first retransmission (RFC 6298
-// section 2).
+// For every address but the last: time for the SYN and one retransmission (RFC 6298 section 2).
 const ATTEMPT_MS = 2000;
 
 export interface Attempt {
@@ -76,7 +75,7 @@ export async function connect(network: Network, trace: Trace, attempt: Attempt):
 }
 
 /**
- * A name with only refused addresses fails like one without addresses, in message and in timing:
+ * A name with only refused addresses fails like one without addresses, in message and timing:
  * users must not learn which names the agent's network knows.
  */
 function refusal({ onRefusal }: Network, trace: Trace, refused: Refusal): CallFailure {
@@ -144,11 +143,10 @@ async function dial(
   throw combined(failures);
 }
 
-// These say least about the target: for example, this machine has no route to an address because it
-// lacks the address family.
+// These say least about the target: the machine may, for example, lack the address family.
 const LEAST_SPECIFIC: readonly FailureCode[] = ["agent_error", "connect_unreachable"];
 
-/** The last failure that says something about the target stands for all of them. */
+/** The last failure that says something about the target represents them all. */
 function combined(failures: readonly CallFailure[]): CallFailure {
   const chosen =
     failures.findLast(({ code }) => !LEAST_SPECIFIC.includes(code)) ??

@@ -1,5 +1,5 @@
 // Keeps cookies between the exchanges of one call, or of one workflow run, by tough-cookie's rules.
-// SameSite holds none back: every request counts as one that the user makes.
+// SameSite withholds none: every request counts as the user's own.
 import {
   Cookie,
   CookieJar,
@@ -42,7 +42,7 @@ export function createCookies(clock: Clock) {
   /** Returns false if the jar refuses the cookie. */
   const put = (cookie: Cookie, url: URL): boolean => {
     const left = cookie.TTL(clock.now());
-    // From here on, the monotonic clock counts; tough-cookie counts Max-Age from the last access.
+    // From here on, by the monotonic clock; tough-cookie counts Max-Age from the last access.
     const end = clock.monotonic() + left;
     cookie.maxAge = null;
     cookie.expires = end > LATEST_DATE ? "Infinity" : new Date(end);
@@ -67,8 +67,8 @@ export function createCookies(clock: Clock) {
       return header;
     },
     /**
-     * Takes the cookies that a response may set at its URL; ignores the others. Returns the names
-     * of those that replace or delete a cookie of the request to that URL.
+     * Stores the cookies that a response may set at its URL; ignores others. Returns the names of
+     * those that replace or delete a cookie of the request.
      */
     store(url: URL, headers: readonly KeyValue[]): ReadonlySet<string> {
       const names = new Set<string>();
@@ -110,8 +110,8 @@ function hidesSecure(cookie: Cookie, url: URL, others: Iterable<Cookie>): boolea
 }
 
 /**
- * Leaves the matching to the jar, which checks domain and path anyway: tough-cookie's own search
- * throws for hosts named `test` or `local`.
+ * Leaves matching to the jar, which checks domain and path anyway: tough-cookie's own search throws
+ * for hosts named `test` or `local`.
  */
 class CookieStore extends MemoryCookieStore {
   override findCookies(
@@ -125,7 +125,7 @@ class CookieStore extends MemoryCookieStore {
   }
 }
 
-/** The call's own cookies come first, and win over those of the jar that have the same name. */
+/** The call's own cookies come first, and override those in the jar with the same name. */
 export function withCookies(request: HttpRequest, cookies: Cookies): HttpRequest {
   const kept = cookies.headerFor(request.url);
   if (kept === "") return request;

@@ -1,5 +1,5 @@
-// Decodes content codings (RFC 9110 section 8.4) as a stream, so that a body that expands without
-// end costs no memory.
+// Decodes content codings (RFC 9110 section 8.4) as a stream: an endlessly expanding body costs no
+// memory.
 import { Duplex, pipeline, Transform, Writable } from "node:stream";
 import type { DuplexOptions } from "node:stream";
 import {
@@ -19,7 +19,7 @@ export const MAX_CODINGS = 3;
 // RFC 9659: the largest window of the zstd content coding, 8 MB.
 const ZSTD_WINDOW = { [constants.ZSTD_d_windowLogMax]: 23 };
 
-/** Bytes that may wait for a decoder before the socket does: reading must not wait for decoding. */
+/** Buffer in front of a decoder, in bytes: reading must not wait for decoding. */
 const WAITING: ZlibOptions & DuplexOptions = { writableHighWaterMark: 1024 * 1024 };
 
 const DECODERS: Record<string, () => Duplex> = {
@@ -32,8 +32,8 @@ const DECODERS: Record<string, () => Duplex> = {
 };
 
 /**
- * The codings to undo, in the order that they were applied. Unknown ones are left alone, as
- * browsers do: the header often names something else.
+ * The codings to undo, in the order of their application. Unknown ones are ignored, as in browsers:
+ * the header often names something else.
  */
 export const knownCodings = (contentEncoding: string): string[] =>
   contentEncoding
@@ -86,7 +86,7 @@ export function createBodyDecoder(
   };
 }
 
-/** Follows each decoder, so that none feeds endless output to the next. */
+/** Follows each decoder: none may feed endless output to the next. */
 function limitTo(maxBytes: number): Transform {
   let size = 0;
   return new Transform({

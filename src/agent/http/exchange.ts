@@ -41,7 +41,7 @@ export function exchange(
     if (deadline.isOver()) return expire();
     deadline.watch(expire);
     const fail = (cause: unknown): void => {
-      // Whatever follows a complete response is not part of it.
+      // Anything after a complete response is not part of it.
       if (trace.phases.download !== null) return;
       settle(exchangeFailure(cause, trace.response !== null));
     };
@@ -56,7 +56,7 @@ export function exchange(
       onResponseStart: response.onResponseStart,
       onResponseData: response.onResponseData,
       onResponseEnd() {
-        // When the connection is reset, undici takes a body without a length for complete.
+        // After a reset, undici treats a body without a length as complete.
         if (failed) return;
         timer.complete();
         socket.destroy(); // undici would destroy it with an error, which costs a stack trace
@@ -95,7 +95,7 @@ function timePhases(trace: Trace, clock: Clock) {
 function clientOver(socket: Socket, url: URL): Client {
   let free = true;
   return new Client(url.origin, {
-    // Deferred: undici ignores a connection that it gets during this call.
+    // Deferred: undici ignores a connection passed during this call.
     connect: (_, callback) =>
       queueMicrotask(() => {
         if (!free) return callback(new Error("the connection is used up"), null);
@@ -105,7 +105,7 @@ function clientOver(socket: Socket, url: URL): Client {
     pipelining: 1,
     allowH2: false,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // The call has a deadline of its own.
+    // The call has its own deadline.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -126,8 +126,8 @@ const dispatchOptions = ({
 });
 
 /**
- * undici reports a request as sent while the socket may still buffer it; the callback of an empty
- * write follows everything written before.
+ * undici reports a request as sent while the socket may still buffer it; an empty write's callback
+ * comes after everything written before.
  */
 function onceWritten(socket: Socket, onWritten: () => void): void {
   if (socket.writableLength === 0) onWritten();
@@ -138,8 +138,7 @@ function onceWritten(socket: Socket, onWritten: () => void): void {
 }
 
 /**
- * For every exchange, undici makes two errors that nobody sees. Their stack traces would cost a
- * tenth of a call.
+ * undici creates two unused errors per exchange; their stack traces would cost a tenth of a call.
  */
 function withoutStackTraces(socket: Socket): void {
   const emit = socket.emit.bind(socket);

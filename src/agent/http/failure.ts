@@ -1,4 +1,4 @@
-// Says why a call failed: turns errors of Node's network modules and of undici into a code and a
+// Explains failed calls: turns errors of Node's network modules and of undici into a code and a
 // sentence for the user.
 import { errors } from "undici";
 import type { ResultCode } from "../../model/result.ts";
@@ -58,7 +58,7 @@ export class CallFailure extends Error {
 const codeOf = (cause: unknown): string =>
   cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
 
-// What this machine runs out of says nothing about the target.
+// A shortage on this machine says nothing about the target.
 const SHORTAGES: Record<string, string> = {
   EMFILE: "the agent has no file descriptors left",
   ENFILE: "the agent's machine has no file descriptors left",
@@ -93,8 +93,8 @@ export function connectFailure(cause: unknown, target: string): CallFailure {
     return new CallFailure("connect_timeout", `${target} did not answer`, {
       cause,
     });
-  // Linux reports EADDRNOTAVAIL for IPv6 if the machine has no address of that family; for IPv4, if
-  // its ports are used up.
+  // On Linux, EADDRNOTAVAIL means for IPv6 that the machine has no such address; for IPv4, that its
+  // ports are used up.
   const noFamily = code === "EADDRNOTAVAIL" && target.startsWith("[");
   return (
     (noFamily ? undefined : shortage(cause)) ??
@@ -115,7 +115,7 @@ const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
     "tls_untrusted",
     "the certificate chain ends in an authority that is not trusted",
   ],
-  // Node's code for all that it has no name for.
+  // Node's code for anything it has no name for.
   UNSPECIFIED: [
     "tls_untrusted",
     "the certificate cannot be verified: its key or a signature may be too weak",
@@ -127,7 +127,7 @@ const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
 };
 
 const TLS_KINDS: readonly (readonly [RegExp, FailureCode, string])[] = [
-  // A server's alerts about the client's certificate (RFC 8446 section 6.2), by OpenSSL's names.
+  // Alerts about the client's certificate (RFC 8446 section 6.2), by OpenSSL's names.
   [
     /_ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_(EXPIRED|REVOKED|UNKNOWN)|ACCESS_DENIED)$/,
     "tls_client_certificate",
@@ -197,7 +197,7 @@ function malformation(cause: unknown, answered: boolean): string | undefined {
       : `the response is not HTTP/1.1 (${reason.toLowerCase()})`;
   }
   const code = codeOf(cause);
-  // undici's code for an early end, and for any fault in a head that has a length.
+  // undici's code for an early end, and for any fault in a head with a length.
   if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH" && !answered)
     return "the response is not HTTP/1.1 (fault in a head with a length)";
   return code === "UND_ERR_SOCKET" ? SOCKET_FAULTS[cause.message] : undefined;

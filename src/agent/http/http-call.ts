@@ -25,7 +25,7 @@ export interface CallOutcome {
   readonly result: ResultCode;
   /** Null if there is nothing to report; otherwise it begins with a failure code. */
   readonly message: string | null;
-  /** The exchanges that ended in a redirect which was followed. */
+  /** Exchanges that ended in a followed redirect. */
   readonly hops: readonly Trace[];
   readonly last: Trace;
 }
@@ -125,7 +125,7 @@ async function followToEnd(
     if (isRedirect) jar ??= createCookies(clock);
     const renewed = jar?.store(own.url, headers) ?? new Set();
     if (!isRedirect) return;
-    // What a redirect sets is newer than the call's own cookies, which otherwise win.
+    // Cookies set by a redirect are newer than the call's own, which otherwise win.
     own = withoutCookies(own, renewed);
     const next = redirectedRequest(own, { status_code, headers }, behaviour, progress.hops.length);
     own = await signed(next, clock);

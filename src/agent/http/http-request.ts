@@ -1,15 +1,15 @@
-// A request as it goes on the wire, and the credentials that it carries.
+// A request as sent, and the credentials in it.
 import { isUtf8 } from "node:buffer";
 import { isCredential } from "../../model/mask.ts";
 import type { KeyValue } from "../../model/fields.ts";
 
-/** The longest URL that a call or a redirect may have, in characters. */
+/** Maximum length of the URL of a call or redirect, in characters. */
 export const MAX_URL_LENGTH = 32 * 1024;
 
 export interface HttpRequest {
   readonly method: string;
   readonly url: URL;
-  /** In sending order; a value has one character for each byte on the wire. */
+  /** In sending order; a value has one character per byte on the wire. */
   readonly headers: readonly KeyValue[];
   readonly body: Buffer | null;
   /** What must not reach another host, besides the headers that always hold credentials. */
@@ -21,8 +21,8 @@ export interface HttpRequest {
   /** PEM; presented to this host only. */
   readonly clientCertificate?: { readonly cert: string; readonly key: string };
   /**
-   * Signs the request again after a redirect within its host; set if a signature is valid for one
-   * request only.
+   * Signs the request again after a redirect within its host; set if each request needs its own
+   * signature.
    */
   readonly sign?: (redirected: HttpRequest, moment: Moment) => Promise<BuiltRequest>;
 }
@@ -38,7 +38,7 @@ export interface Moment {
   readonly nonce: string;
 }
 
-/** Decodes a header's value from UTF-8; any other keeps one character for each byte. */
+/** Decodes a header's value from UTF-8; if it is not UTF-8, keeps one character per byte. */
 export function textOfHeader(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value;
   const bytes = Buffer.from(value, "latin1");
@@ -47,7 +47,7 @@ export function textOfHeader(value: string): string {
 
 // RFC 9110 section 11.4: Bearer, Digest.
 const WITH_SCHEME = /^[\w-]+ +(\S.*)$/s;
-// Only the signature in these is secret, and it is valid for one request.
+// In these, only the signature is secret, and it is valid for one request.
 const SIGNATURE = /^(?:OAuth|AWS4-HMAC-SHA256) /i;
 
 // Shorter parts of a credential are words like "none".

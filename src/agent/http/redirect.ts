@@ -1,4 +1,4 @@
-// Decides where a redirect leads, and which parts of the request go there.
+// Decides where a redirect leads and which parts of the request follow it.
 import { isCredential } from "../../model/mask.ts";
 import type { KeyValue } from "../../model/fields.ts";
 import type { Behaviour } from "./behaviour.ts";
@@ -32,7 +32,7 @@ export function redirectedRequest(
 
 function locationOf(headers: readonly KeyValue[], base: URL): URL {
   const location = headers.find(({ key }) => key.toLowerCase() === "location");
-  // Headers have one character for each byte, and a Location in UTF-8 is not rare.
+  // Headers have one character per byte, and a Location in UTF-8 is not rare.
   const text = Buffer.from(location?.value ?? "", "latin1").toString();
   if (text === "" || !URL.canParse(text, base.href))
     throw new CallFailure("redirect_invalid", "the redirect names no valid location");

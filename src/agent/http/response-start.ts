@@ -1,6 +1,6 @@
-// Filters the start of a response for undici: drops interim responses (RFC 9110 section 15.2), of
-// which undici takes some for faults, and passes a status line on in one piece, because undici
-// keeps only the last piece.
+// Filters the start of a response for undici: drops interim responses (RFC 9110 section 15.2), some
+// of which undici treats as faults, and passes the status line in one piece, because undici keeps
+// only the last piece.
 import type { Socket } from "node:net";
 import { CallFailure } from "./failure.ts";
 
@@ -31,7 +31,7 @@ export function watchStart(socket: Socket, { onFirstByte, onFailure }: StartEven
 }
 
 const MAX_INTERIM_RESPONSES = 20;
-/** For a status line or an interim response: each new piece rescans the whole. */
+/** For a status line or an interim response: each new piece rescans all of it. */
 const MAX_WITHHELD_BYTES = 16 * 1024;
 
 const NOTHING = Buffer.alloc(0);
@@ -57,9 +57,9 @@ export function createStartFilter() {
   };
 
   return {
-    /** True once the final response, or something that is not HTTP, has begun. */
+    /** True once the final response, or something other than HTTP, has begun. */
     isDone: (): boolean => done,
-    /** Returns what undici may read now, or a text that says what is too large. */
+    /** Returns what undici may read now, or a text naming what is too large. */
     pass(chunk: Buffer): Buffer | string {
       if (done) return chunk;
       withheld = withheld.length === 0 ? chunk : Buffer.concat([withheld, chunk]);
@@ -74,7 +74,7 @@ export function createStartFilter() {
   };
 }
 
-/** The first line; until its line break arrives, no more of it than the length of `PROTOCOL`. */
+/** The first line; before its line break arrives, at most the length of `PROTOCOL`. */
 const firstOf = (bytes: Buffer): string =>
   bytes.toString(
     "latin1",

@@ -1,5 +1,5 @@
-// Receives the response of an exchange within limits: its head, and its body if that is text small
-// enough to be stored.
+// Receives the response of an exchange within limits: its head, and its body if it is text small
+// enough to store.
 import type { Dispatcher } from "undici";
 import { MAX_CONTENT_BYTES, withoutText } from "../../model/content.ts";
 import type { Content } from "../../model/content.ts";
@@ -35,7 +35,7 @@ export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailu
       onFailure: settle,
     });
     if (decoder.write(chunk)) return;
-    // If paused after the last byte, undici would take the close that follows for an early one.
+    // If paused after the last byte, undici would treat the close that follows as premature.
     if (size === Number(headerOf("content-length") || NaN)) return;
     pauseFor(decoder, controller, trace, clock);
   };
@@ -77,7 +77,7 @@ export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailu
   };
 }
 
-/** Stops reading until the decoder is ready. That wait is the agent's, not the target's. */
+/** Stops reading until the decoder is ready: the agent's delay, not the target's. */
 function pauseFor(decoder: BodyDecoder, controller: Controller, trace: Trace, clock: Clock): void {
   controller.pause();
   const paused = clock.monotonic();
@@ -87,7 +87,7 @@ function pauseFor(decoder: BodyDecoder, controller: Controller, trace: Trace, cl
   });
 }
 
-/** One character for each byte that the server sent. */
+/** One character per byte from the server. */
 function pairsOf(raw: Controller["rawHeaders"]): KeyValue[] {
   if (!Array.isArray(raw)) return [];
   const pairs: KeyValue[] = [];
@@ -96,8 +96,8 @@ function pairsOf(raw: Controller["rawHeaders"]): KeyValue[] {
   return pairs;
 }
 
-// White space around a value is not part of it (RFC 9110 section 5.5). Greedy, so that it takes
-// linear time for any value.
+// White space around a value is not part of it (RFC 9110 section 5.5). Greedy: linear time for any
+// value.
 const trimmed = (value: string): string => /[^ \t](?:.*[^ \t])?/s.exec(value)?.[0] ?? "";
 
 const latin1 = (text: string | Buffer | undefined): string =>
@@ -139,9 +139,9 @@ function bodyFault(size: number, codings: readonly string[]): CallFailure | unde
 
 const NOTHING = Buffer.alloc(0);
 
-/** Keeps a body's decoded bytes, in order, unless they exceed what is stored. */
+/** Keeps a body's decoded bytes, in order, up to the size that is stored. */
 function createKeptBody() {
-  // Holds copies: a chunk of one byte would keep alive everything that was read with it.
+  // Holds copies: a one-byte chunk would keep alive the whole buffer it was read into.
   let kept = NOTHING;
   let size = 0;
   return {

@@ -80,9 +80,9 @@ function shakeHands({ socket, host, secureContext, deadline }: Handshake): Promi
 }
 
 /**
- * What Node's check of the host (`tls.checkServerIdentity`) reads: the alternative names, and the
- * subject if there is no DNS name among them. Node itself would decode the whole chain each time,
- * which takes a quarter of a call.
+ * What Node's host check (`tls.checkServerIdentity`) reads: the alternative names, and the subject
+ * if none of them is a DNS name. Node itself would decode the whole chain each time, a quarter of a
+ * call's cost.
  */
 function identityIn(certificate: X509Certificate | undefined): object {
   const subjectaltname = certificate?.subjectAltName;
@@ -91,7 +91,7 @@ function identityIn(certificate: X509Certificate | undefined): object {
     : (certificate?.toLegacyObject() ?? {});
 }
 
-/** An error with the code of Node's objection, which is left in a field typed as an error. */
+/** An error with Node's code, found in a field that is typed as an error. */
 const distrust = ({ authorizationError }: TLSSocket): Error =>
   Object.assign(new Error("the server's certificate is not trusted"), {
     code: String(authorizationError),

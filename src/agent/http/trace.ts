@@ -1,5 +1,5 @@
-// Records one exchange. The trace is filled in as the exchange proceeds, so that after a failure it
-// shows what was reached.
+// Records one exchange. The trace fills in as the exchange proceeds: after a failure, it shows what
+// was reached.
 import type { Certificate } from "../../model/certificate.ts";
 import type { Content } from "../../model/content.ts";
 import type { Result } from "../../model/result.ts";
@@ -18,8 +18,8 @@ export interface Trace {
   readonly busyAtStart: number;
   busyAtEnd: number;
   /**
-   * Milliseconds that other work of the agent held up the call, while its thread was idle: at the
-   * start, in the exchanges before, and so far.
+   * Milliseconds that the agent's other work held up the call while the thread was idle: at the
+   * start, in earlier exchanges, and so far.
    */
   readonly heldAtStart: number;
   held: number;
@@ -35,7 +35,7 @@ export interface Trace {
   content: Content | null;
 }
 
-/** `held`: that of the exchange before, of the same call. */
+/** `held`: from the call's previous exchange. */
 export function newTrace(request: HttpRequest, clock: Clock, held = 0): Trace {
   const [started, busy] = [clock.monotonic(), clock.busy()];
   return {
@@ -87,7 +87,7 @@ export function timingOf(trace: Trace, first = trace): Timing {
     processing: roundedOrNull(phases.processing),
     download: roundedOrNull(phases.download),
     total,
-    // Each end reads two clocks in turn, so an interval that was all busy may seem busy for longer.
+    // Each end reads two clocks in turn, so a fully busy interval may seem longer than it was.
     uncertainty: Math.min(rounded(busy + held), total),
   };
 }

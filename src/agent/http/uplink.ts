@@ -1,5 +1,5 @@
-// Checks whether the agent's own network works before a target is blamed for a failure that the
-// network may have caused.
+// Checks the agent's own network before it blames a target for a failure that the network may have
+// caused.
 import { connect, isIP } from "node:net";
 import type { Clock } from "../../runtime/clock.ts";
 import { untilAborted } from "../../runtime/deadline.ts";
@@ -7,7 +7,7 @@ import type { FailureCode } from "./failure.ts";
 import { CallFailure } from "./failure.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
 
-/** Time for the SYN and its first retransmission (RFC 6298 section 2). */
+/** Time for the SYN and one retransmission (RFC 6298 section 2). */
 const CHECK_MS = 2000;
 /** A failed check also counts for calls that fail within this time after it. */
 const STAYS_DOWN_MS = 1000;
@@ -25,8 +25,8 @@ const DOUBTFUL: ReadonlySet<FailureCode> = new Set([
 ]);
 
 /**
- * `addresses` are `host:port`; the uplink is down when none of them can be reached. Without
- * addresses, there is no check.
+ * `addresses` are `host:port`; the uplink is down when none is reachable. Without addresses, there
+ * is no check.
  */
 export function createUplink({
   addresses,
@@ -47,8 +47,8 @@ export function createUplink({
     return down;
   };
 
-  // A successful check counts only for calls that failed before it ended, since the uplink may go
-  // down right after it. So while calls fail, one check follows another.
+  // A successful check covers only calls that failed before it ended: the uplink may go down right
+  // after it. So while calls fail, one check follows another.
   const isDown = async (): Promise<boolean> =>
     clock.monotonic() < downUntil || (check ??= checkNow());
 

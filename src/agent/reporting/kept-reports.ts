@@ -1,4 +1,4 @@
-// Keeps the outcome of recent runs, for ticks that are redelivered.
+// Keeps the outcomes of recent runs for redelivered ticks.
 import type { RunReport } from "../../model/result.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { jsonLength } from "./report-size.ts";
@@ -29,7 +29,7 @@ export function createKeptReports(clock: Clock, spool?: Spool) {
   };
 }
 
-/** Keeps values for `KEEP_MS`; drops the oldest while together they exceed the bound. */
+/** Keeps values for `KEEP_MS`; drops the oldest while the total exceeds the bound. */
 function createRecent<T>(clock: Clock, bound: number, sizeOf: (value: T) => number) {
   interface Entry {
     readonly value: T;

@@ -1,4 +1,4 @@
-// Publishes reports to the bus in batches, and spools them while the bus is away.
+// Publishes reports to the bus in batches, and spools them while the bus is unavailable.
 import { isFull, isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
 import { retry } from "../../runtime/retry.ts";
@@ -11,7 +11,7 @@ import type { Spool } from "./spool.ts";
 export interface ReportPublisherSettings extends FittingSettings {
   /** Without one, reports wait in memory. */
   readonly spool?: Spool;
-  /** Called for each report that the bus has taken from the spool. */
+  /** Called for each report delivered from the spool. */
   readonly onDelivered?: (report: RunReport) => void;
 }
 
@@ -19,23 +19,23 @@ export type ReportPublisher = ReturnType<typeof createReportPublisher>;
 
 interface Batch {
   readonly waiting: readonly Waiting[];
-  /** Whether the spool has it, too. */
+  /** Whether it is in the spool too. */
   spooled: boolean;
 }
 
 const BATCH_REPORTS = 50;
-/** Upper bound of a batch's JSON text, beyond its first report: encoding holds up the thread. */
+/** Maximum JSON text of a batch beyond its first report: encoding blocks the thread. */
 const BATCH_LENGTH = 128 * 1024;
 const GATHER_MS = 20;
-/** Batches under way at a time: over 1000 reports a second where an answer takes 600 ms. */
+/** Batches in flight: over 1000 reports a second at a round trip of 600 ms. */
 const PIPELINED = 16;
-/** Longer than the bus gives one attempt, so that its answer comes in time even over a bad line. */
+/** Longer than one attempt of the bus, so its answer is in time even over a bad line. */
 const SPOOL_AFTER_MS = 3000;
 
 /**
- * While the bus takes reports, nothing is written to disk. A report that it has not taken after
- * `SPOOL_AFTER_MS` goes to the spool, and so do those behind it, until the bus takes one again. A
- * killed process thus loses the reports of its last three seconds at most: their ticks were not
+ * While the bus accepts reports, nothing is written to disk. A report not accepted within
+ * `SPOOL_AFTER_MS` goes to the spool, as do those behind it, until the bus accepts one again. A
+ * killed process thus loses at most the reports of its last three seconds: their ticks were not
  * acknowledged, and run again while they are timely.
  */
 export function createReportPublisher(settings: ReportPublisherSettings) {
@@ -73,12 +73,11 @@ export function createReportPublisher(settings: ReportPublisherSettings) {
   const line = createLine((waiting) => away && (delivery?.put(waiting, "fresh") ?? false), send);
 
   return {
-    /** Delivers what an earlier process left in the spool. Open the spool first. */
+    /** Delivers reports that an earlier process left in the spool. Open the spool first. */
     begin: () => delivery?.wake(),
     /**
-     * Retries until the tick can be acknowledged, then resolves: the bus has stored the report, or
-     * the spool has and the bus is connected, or no message of the bus can carry it, which is
-     * logged.
+     * Retries until the tick can be acknowledged, then resolves: the bus has stored the report; or
+     * the spool has, and the bus is connected; or it is too large for any message, which is logged.
      */
     publish(report: RunReport): Promise<void> {
       metrics.unpublishedReports.inc();
@@ -86,7 +85,7 @@ export function createReportPublisher(settings: ReportPublisherSettings) {
     },
     /** From now on, no `publish` of a spooled report waits for the bus. */
     finish: () => delivery?.finish(),
-    /** Rejects, with the reason, each report that neither the bus nor the spool has taken. */
+    /** Rejects, with the reason, each report that neither the bus nor the spool has accepted. */
     abandon(reason: Error): void {
       abandoned.abort(reason);
       line.flush();
@@ -97,9 +96,9 @@ export function createReportPublisher(settings: ReportPublisherSettings) {
 }
 
 /**
- * Gathers reports into batches, and sends up to `PIPELINED` of them at a time. Before it sends, it
- * offers those that wait to `divert`, which returns whether it took them: a few at a time, since it
- * may refuse them again and again. `send` never rejects.
+ * Gathers reports into batches and sends up to `PIPELINED` at a time. Before sending, it offers
+ * waiting reports to `divert`, which returns whether it accepted them: a few at a time, since it
+ * may refuse repeatedly. `send` never rejects.
  */
 function createLine(
   divert: (waiting: readonly Waiting[]) => boolean,
@@ -115,7 +114,7 @@ function createLine(
     while (line.length > 0 && underWay < PIPELINED) {
       underWay += 1;
       const batch = { waiting: line.splice(0, batchSize(line)), spooled: false };
-      // Each in a turn of its own, between which calls go on.
+      // Each in its own turn of the event loop: calls proceed in between.
       setImmediate(() => {
         void send(batch).finally(() => {
           underWay -= 1;
@@ -145,7 +144,7 @@ function batchSize(line: readonly Waiting[]): number {
 }
 
 /**
- * Retries until the bus has taken the batch (resolves with true) or the spool has (with false).
+ * Retries until the bus has accepted the batch (resolves with true) or the spool has (with false).
  * Rejects if the bus refuses the batch, and with the signal's reason.
  */
 const offer = (

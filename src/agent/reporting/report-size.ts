@@ -1,5 +1,5 @@
-// Fits reports into messages of the bus. The outcome and the times of each call are always
-// reported, details only as far as there is room.
+// Fits reports into messages of the bus. The outcome and times of each call are always reported,
+// details only where there is room.
 import type { AgentBus } from "../../bus/bus.ts";
 import { TooLargeError } from "../../bus/bus.ts";
 import { withoutText } from "../../model/content.ts";
@@ -11,14 +11,14 @@ import type { AgentMetrics } from "../metrics.ts";
 const CONTENT_BYTES = 256 * 1024;
 const DETAILS_BYTES = 512 * 1024;
 
-/** Characters kept of any other text that a server may make long. */
+/** Maximum characters kept of any other text from a server. */
 const LONGEST_TEXT = 200;
 
 const NOTE = "the report had no room for its details";
 
 /**
- * Leaves out contents, and details of what was sent and received, that do not fit into a message.
- * Earlier results take precedence.
+ * Drops contents and details of requests and responses that do not fit into a message. Earlier
+ * results take precedence.
  */
 export function withinMessage(results: readonly ReportedResult[]): ReportedResult[] {
   if (surelyFits(results)) return [...results];
@@ -39,9 +39,8 @@ export interface FittingSettings {
 }
 
 /**
- * Publishes reports; those too large for the bus go without details. Resolves with the ids of the
- * runs that are still too large, which it logs and counts. Otherwise rejects as
- * `Bus.publishReports` does.
+ * Publishes reports, those too large for the bus without details. Logs, counts and resolves with
+ * the ids of runs that are still too large. Otherwise rejects as `Bus.publishReports` does.
  */
 export async function publishFitting(
   { bus, log, metrics }: FittingSettings,
@@ -74,7 +73,7 @@ async function publish(
   }
 }
 
-/** Outcomes and times only, for a bus whose messages are smaller. */
+/** Outcomes and times only, for a bus with smaller messages. */
 export const bareReport = ({ context: _context, ...report }: RunReport): RunReport => ({
   ...report,
   results: report.results.map((result) => withoutDetails(withoutContent(result))),
@@ -83,7 +82,7 @@ export const bareReport = ({ context: _context, ...report }: RunReport): RunRepo
 // For one character, in UTF-8 or escaped.
 const MOST_BYTES = 6;
 
-/** Judges by lengths alone, which most reports pass: serializing costs ten times more. */
+/** By lengths alone, which most reports pass: serializing costs ten times more. */
 function surelyFits(results: readonly ReportedResult[]): boolean {
   const most = (values: readonly unknown[]): number =>
     MOST_BYTES * values.reduce<number>((sum, value) => sum + jsonLength(value), 0);
@@ -96,7 +95,7 @@ function surelyFits(results: readonly ReportedResult[]): boolean {
 // A member's name with the characters around it. No member of a report has a longer one.
 const NAME_LENGTH = 28;
 
-/** An upper bound for the characters of the value's JSON text, not counting escapes. */
+/** An upper bound of the value's JSON text in characters, not counting escapes. */
 export function jsonLength(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return 24;

@@ -1,5 +1,5 @@
-// Delivers the spool to the bus: the oldest reports first, one batch at a time, paced so that fresh
-// reports get through.
+// Delivers the spool to the bus: oldest reports first, one batch at a time, paced to let fresh
+// reports through.
 import type { AgentBus } from "../../bus/bus.ts";
 import { isFull, isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
@@ -9,7 +9,7 @@ import { publishFitting } from "./report-size.ts";
 import type { FittingSettings } from "./report-size.ts";
 import type { Spool } from "./spool.ts";
 
-/** A report, and the callbacks that end its tick's wait. */
+/** A report, and the callbacks that settle its tick. */
 export interface Waiting {
   readonly report: RunReport;
   readonly resolve: () => void;
@@ -18,7 +18,7 @@ export interface Waiting {
 
 export interface SpoolDeliverySettings extends FittingSettings {
   readonly spool: Spool;
-  /** Called for each report that the bus has taken. */
+  /** Called for each delivered report. */
   readonly onDelivered?: (report: RunReport) => void;
   /** Called after each attempt. */
   readonly onAttempt: (isAvailable: boolean) => unknown;
@@ -27,12 +27,12 @@ export interface SpoolDeliverySettings extends FittingSettings {
 /** At most 5000 reports a second. */
 const PACE_MS = 20;
 
-/** Resolves a spooled report's tick as soon as the bus can acknowledge it. */
+/** Resolves a spooled report's tick as soon as the bus can acknowledge the tick. */
 export function createSpoolDelivery(settings: SpoolDeliverySettings) {
   const { spool, metrics } = settings;
   const stopped = new AbortController();
   const unacknowledged = createUnacknowledged(settings.bus);
-  /** Spooled batches that the bus may still take directly. */
+  /** Spooled batches that the bus may still accept directly. */
   let offered = 0;
   let running = false;
 
@@ -51,16 +51,16 @@ export function createSpoolDelivery(settings: SpoolDeliverySettings) {
     };
     void deliverAll({ ...settings, onAttempt }, stopped.signal).finally(() => {
       running = false;
-      if (spool.size()) wake(); // put meanwhile
+      if (spool.size()) wake(); // added meanwhile
     });
   };
 
   return {
-    /** Delivers the spool, and what is put meanwhile; does nothing if a delivery is under way. */
+    /** Delivers the spool, and reports added meanwhile; does nothing during a delivery. */
     wake,
     /**
      * Returns whether the spool has stored the reports. After `offered` ones, which the bus may
-     * still take directly, no delivery begins until `offerEnded`.
+     * still accept directly, no delivery begins until `offerEnded`.
      */
     put(waiting: readonly Waiting[], kind: "fresh" | "offered"): boolean {
       if (!store(waiting)) return false;
@@ -72,11 +72,11 @@ export function createSpoolDelivery(settings: SpoolDeliverySettings) {
       offered -= 1;
       wake();
     },
-    /** The bus has taken reports: it is available, whatever its status. */
+    /** The bus has accepted reports: it is available, whatever its status. */
     acknowledge: () => unacknowledged.settle(true),
     /** From now on, no spooled report waits for the bus. */
     finish: () => unacknowledged.finish(),
-    /** Does not wait for the bus: the next process may redeliver what the bus takes now. */
+    /** Does not wait for the bus: the next process may redeliver what the bus accepts now. */
     stop: () => stopped.abort(),
   };
 }
@@ -120,7 +120,7 @@ async function deliverAll(settings: SpoolDeliverySettings, signal: AbortSignal):
   if (delivered > 0) log.info({ reports: delivered }, "spooled reports delivered");
 }
 
-/** Resolves with the reports that the bus has taken; undefined if it is unavailable. */
+/** Resolves with the reports that the bus has accepted; undefined if it is unavailable. */
 async function deliver(
   settings: SpoolDeliverySettings,
   reports: readonly RunReport[],
@@ -136,7 +136,7 @@ async function deliver(
   }
 }
 
-/** Drops what the bus can never take. Rejects if it is unavailable. */
+/** Drops what the bus can never accept. Rejects if it is unavailable. */
 async function publish(
   settings: FittingSettings,
   reports: readonly RunReport[],
@@ -154,7 +154,7 @@ async function publish(
   }
 }
 
-/** Publishes each half by itself, so that a report the bus refuses does not hold up the others. */
+/** Publishes each half by itself, so a refused report does not hold up the others. */
 async function publishHalves(
   settings: FittingSettings,
   reports: readonly RunReport[],

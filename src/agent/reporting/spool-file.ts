@@ -14,7 +14,7 @@ export interface NewRow extends Row {
   readonly due_time: number;
 }
 
-/** Small enough that encoding one batch for the bus delays no measurement. */
+/** Few enough: encoding a batch for the bus delays no measurement. */
 const BATCH_REPORTS = 100;
 const BATCH_BYTES = 512 * 1024;
 
@@ -135,7 +135,7 @@ function openDatabase(path: string) {
     const damage = pragma(database, "integrity_check(1)");
     if (damage !== "ok") throw new UnusableFileError(String(damage));
     if (version === 1) database.exec(FROM_VERSION_1);
-    // Writes only if it must, so that reports can be read from a full disk.
+    // Writes only if needed: reports stay readable on a full disk.
     else if (version === 0) database.exec(`pragma user_version = ${VERSION}`);
     const sql = prepareStatements(database);
     return { database, sql, sizes: sql.sizes.all().map(sizeOf) };
@@ -219,8 +219,7 @@ function openingError(cause: unknown): unknown {
 }
 
 /**
- * Renames the file and returns its new name. Keeps the file that was set aside before, but no older
- * one.
+ * Renames the file and returns its new name. Keeps the file set aside before it, but no older one.
  */
 export function setAside(path: string): string {
   const [aside, before] = [`${path}.aside-1`, `${path}.aside-2`];

@@ -1,5 +1,5 @@
-// Holds reports on disk while the bus is away: bounded, read in order of due time, and usable again
-// after any failure of the disk.
+// Holds reports on disk while the bus is unavailable: bounded, read in order of due time, and
+// usable again after any disk failure.
 import { parseInstant } from "../../model/instant.ts";
 import { runReportValidator } from "../../model/result.ts";
 import type { RunReport } from "../../model/result.ts";
@@ -24,8 +24,7 @@ export type Spool = ReturnType<typeof createSpool>;
 
 /**
  * A spool survives its process, however that ends. No method throws: a failure (a full disk, a file
- * that another process has locked) is counted, the first in a row is logged, and the next call
- * tries again.
+ * locked by another process) is counted, the first in a row is logged, and the next call retries.
  */
 export function createSpool(settings: SpoolSettings) {
   const { path, log, metrics, maxBytes = SPOOL_MAX_BYTES } = settings;
@@ -56,8 +55,8 @@ export function createSpool(settings: SpoolSettings) {
     /** Call it first: before `open` and after `close`, nothing is stored or found. */
     open: () => access.open(),
     /**
-     * Stores all reports or returns false. Drops the oldest beyond `maxBytes`. A run keeps the
-     * report that was stored first.
+     * Stores all reports or returns false. Drops the oldest beyond `maxBytes`. A run keeps its
+     * first report.
      */
     put(reports: readonly RunReport[]): boolean {
       const beyond = access.use((file) => file.insert(reports.map(encode), maxBytes));
@@ -89,8 +88,8 @@ export function createSpool(settings: SpoolSettings) {
 }
 
 /**
- * Moves the reports of a spool that no agent uses any more into an open one. Reports that cannot be
- * moved stay for the next start.
+ * Moves the reports of an unused spool into an open one. Reports that cannot be moved stay for the
+ * next start.
  */
 export function takeOver(spool: Spool, settings: SpoolSettings): void {
   const left = createSpool(settings);
@@ -165,7 +164,7 @@ function createAccess(settings: SpoolSettings) {
   };
 }
 
-/** Counts each failure; logs the first of a series, and the end of it. */
+/** Counts each failure; logs the first of a series and its end. */
 function createOutage({ path, log, metrics }: SpoolSettings) {
   let lasts = false;
   return {

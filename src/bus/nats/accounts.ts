@@ -1,5 +1,5 @@
-// Writes the NATS accounts as server configuration: the hub's, which has JetStream, and one for
-// each location, which reaches the hub's subjects of that location and nothing else.
+// Writes the NATS accounts as server configuration: the hub's, with JetStream, and one per
+// location, which reaches only the hub's subjects of that location.
 import {
   credentialsSubject,
   heartbeatSubject,
@@ -26,9 +26,9 @@ interface Service {
 }
 
 /**
- * Lists all that a location's agents may ask for. Replies cross accounts under names that the
- * server makes up, so a reply subject that an agent chooses stays in its own account. Agents may
- * not create consumers, because a consumer may deliver to any subject.
+ * Lists all services that a location's agents may call. Replies cross accounts under names chosen
+ * by the server, so an agent's reply subject stays in its own account. Agents may not create
+ * consumers, because a consumer may deliver to any subject.
  */
 function servicesOf(id: string): Service[] {
   const { stream, durable } = tickConsumer(id);

@@ -1,4 +1,4 @@
-// Measures, for metrics, what the streams hold and the round trip to the server.
+// Measures the contents of the streams and the round trip to the server, for metrics.
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { JetStreamManager } from "@nats-io/jetstream";
 import type { Clock } from "../../runtime/clock.ts";
@@ -14,7 +14,7 @@ const STREAMS = [
 ] as const;
 const REQUEST_TIMEOUT_MS = 2000;
 
-/** Counts all that the streams hold: acknowledged messages leave them. */
+/** Counts all messages in the streams: acknowledged ones leave them. */
 export async function readBacklog(link: NatsLink, clock: Clock): Promise<BusBacklog[]> {
   const options = { timeout: REQUEST_TIMEOUT_MS, checkAPI: false };
   const manager = await jetstreamManager(link.connection, options);
@@ -29,7 +29,7 @@ async function backlogOf(
 ): Promise<BusBacklog> {
   const { state, config } = await manager.streams.info(name, { subjects_filter: ">" });
   const at = [];
-  // One after the other: there is no hurry, and there may be many.
+  // One after another: there may be many, and there is no hurry.
   for (const [subject, messages] of Object.entries(state.subjects ?? {})) {
     const location_id = locationOfSubject(subject);
     const given = stream === "ticks" ? await lastGiven(manager, name, location_id) : 0;

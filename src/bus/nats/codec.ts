@@ -45,7 +45,7 @@ export interface Asked<Q> {
 export const encodeQuestion = (asked: Asked<Heartbeat | CredentialsRequest>): string =>
   JSON.stringify(asked);
 
-// The decoders throw an error that names the fault and quotes nothing: the content may be secret.
+// The decoders' errors name the fault and quote nothing: the content may be secret.
 
 export const decodeTicks = (text: string, locationId: string): Tick[] =>
   unpack("ticks", text, tickValidator, locationId);
@@ -90,8 +90,8 @@ const TICKS: Packing<Tick> = {
   keyOf: ({ result_id }) => result_id,
 };
 
-// One agent's reports of a run are the same. Those of two agents differ: one made the calls, the
-// other was too late for them.
+// One agent's reports of a run are equal. Two agents' differ: one made the calls, the other was too
+// late.
 const REPORTS: Packing<RunReport> = {
   name: "reports",
   runIdOf: ({ run_id }) => run_id,

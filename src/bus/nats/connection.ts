@@ -9,9 +9,9 @@ import { publicKeyOf } from "./nkey.ts";
 
 /** PEM texts. Any of them turns TLS on, as does a `tls://` URL. */
 export interface NatsTls {
-  /** Replaces the public authorities. */
+  /** Replaces the public CAs. */
   readonly ca?: string | undefined;
-  /** Identifies this process to servers that ask for a certificate. */
+  /** The client certificate, for servers that ask for one. */
   readonly cert?: string | undefined;
   readonly key?: string | undefined;
 }
@@ -38,8 +38,7 @@ const RECONNECT_WAIT_MS = 250;
 const FLUSH_TIMEOUT_MS = 2000;
 
 /**
- * Rejects with advice for the operator when no server is in reach, or when one refuses the
- * credentials.
+ * Rejects with advice for the operator if no server is reachable, or one refuses the credentials.
  */
 export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> {
   const servers = options.servers.map(parseServer);
@@ -85,8 +84,7 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger) 
     /** Resolves with false when the connection is not up in time. */
     isUpWithin: (ms: number): Promise<boolean> => within(health.up(), ms),
     /**
-     * Resolves when the server has everything that was sent, the connection is down, or 2 s have
-     * passed.
+     * Resolves when the server has received everything, the connection is down, or 2 s have passed.
      */
     async flush(): Promise<void> {
       if (health.fault() === undefined && !connection.isClosed())

@@ -24,7 +24,7 @@ export interface ConsumersOptions {
 }
 
 /**
- * Failures in a row that are logged: a single lost answer is requested again, and needs no
+ * Failures in a row before one is logged: a single lost answer is requested again and needs no
  * attention.
  */
 const LOGGED_FAILURES = 2;
@@ -55,7 +55,7 @@ export function createConsumers(options: ConsumersOptions) {
   };
 
   return {
-    /** Has the consumer drained along with the others. */
+    /** Adds a consumer to drain with the others. */
     add,
     pull<T>(spec: ConsumerSpec, source: Source<T>): Consumer {
       const name = `${spec.stream}/${spec.durable}`;
@@ -85,7 +85,7 @@ export function createConsumers(options: ConsumersOptions) {
 export interface Source<T> {
   readonly read: (message: JsMsg) => Received<T>;
   readonly receiver: Receiver<T>;
-  /** Holding this much, it takes no more; default: no bound. */
+  /** Maximum bytes held at a time; default: no bound. */
   readonly maxBytes?: number;
   /** With a wrong key, takes one message at a time, at least 5 s apart. */
   readonly keyCheck?: KeyCheck;
@@ -95,22 +95,22 @@ interface PullOptions<T> extends Source<T>, Pick<ConsumersOptions, "link" | "clo
   readonly open: () => Promise<JetStreamConsumer>;
   /**
    * Called with the error that keeps messages from arriving and the number of failures in a row;
-   * with undefined once they can arrive.
+   * with undefined once they arrive again.
    */
   readonly onFault: (fault: unknown, failures?: number) => void;
 }
 
 /** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
 const MAX_UNDER_WAY = 1000;
-// The server cuts off a client for which more than 64 MiB wait (max_pending), and a message may be
-// 1 MiB long (max_payload).
+// The server disconnects a client with more than 64 MiB pending (max_pending), and a message may
+// have 1 MiB (max_payload).
 const MAX_REQUESTED = 60;
 
-// Between accounts, the server keeps the request of a process that has ended until it expires, and
-// gives it messages, which come back after the ack wait. So this is shorter than the ack wait: none
-// is lost to the same request twice.
+// Between accounts, the server keeps a dead process's request until it expires, and gives it
+// messages, which come back after the ack wait. This is shorter than the ack wait, so the same
+// request takes no message twice.
 const PULL_MS = 5000;
-// With a wrong key, a consumer pauses, which leaves the messages to others.
+// With a wrong key, a consumer pauses, leaving the messages to others.
 const WRONG_KEY_PAUSE_MS = 5000;
 
 // Silence for two to three of these shows that a request reached no leader of the cluster.

@@ -1,5 +1,4 @@
-// Holds the messages that a consumer works on: keeps them alive meanwhile, and hands each over
-// once.
+// Holds the messages that a consumer works on: keeps them alive, and hands each over once.
 import type { JsMsg } from "@nats-io/jetstream";
 import { retryDelayMs } from "../../runtime/retry.ts";
 import type { Receiver } from "../delivery.ts";
@@ -41,7 +40,7 @@ export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
     for (const { message } of held.values()) message.working();
   };
 
-  /** Whether less than this share of the most is held. */
+  /** Whether less than this share of the maximum is held. */
   const isBelow = (share: number): boolean =>
     held.size < share * most.messages && bytes < share * most.bytes;
 
@@ -56,7 +55,7 @@ export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
   }
 
   return {
-    /** Hands the message over; if its handler is already at work, only keeps the newer delivery. */
+    /** Hands the message over; if its handler is already running, only keeps the newer delivery. */
     take(message: JsMsg): void {
       const key = keyOf(message);
       const known = held.get(key);

@@ -1,5 +1,5 @@
-// Inspects NATS as a process with these settings would use it, and changes nothing: it creates no
-// stream and no consumer, and nothing that it publishes is stored.
+// Inspects NATS as a process with these settings would use it, without changes: creates no stream
+// and no consumer, and stores nothing that it publishes.
 import { jetstream } from "@nats-io/jetstream";
 import type { JetStreamManager, StreamInfo } from "@nats-io/jetstream";
 import { checkLocationId } from "../../model/location.ts";
@@ -34,7 +34,7 @@ export type NatsInspectionOptions = Pick<
 /** Longer than an inspection takes, since the connection need not be watched. */
 const PING_INTERVAL_MS = 60_000;
 
-/** Rejects with advice for the operator when NATS is out of reach or refuses the credentials. */
+/** Rejects with advice for the operator if NATS is unreachable or refuses the credentials. */
 export async function inspectNats(options: NatsInspectionOptions): Promise<BusFacts> {
   const { locationId, streams } = options;
   const prefix = locationId === undefined ? undefined : inboxPrefix(checkLocationId(locationId));

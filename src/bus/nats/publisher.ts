@@ -49,13 +49,12 @@ export const REPORTS: Items<RunReport> = {
 };
 
 const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
-// What a message has besides its text: headers, which the server counts, and the seal.
+// A message's overhead: headers, which the server counts, and the seal.
 const ENVELOPE_BYTES = 1024;
 
 /**
- * Resolves when all items, which belong to one location, are stored. Rejects with `unavailable`
- * within 5 s, at once if there is no room (`isFull`), and with a `TooLargeError` for items that are
- * too large.
+ * Resolves when all items, of one location, are stored. Rejects with `unavailable` within 5 s (at
+ * once if there is no room, `isFull`), and with a `TooLargeError` if items are too large.
  */
 export async function publish<T extends { readonly location_id: string }>(
   publisher: Publisher,
@@ -82,14 +81,13 @@ export async function publish<T extends { readonly location_id: string }>(
 
 interface Storing<T> {
   readonly encode: (items: readonly T[]) => Encoded<T>;
-  /** Resolves with false if the message is larger than the stream takes. */
+  /** Resolves with false if the message is too large for the stream. */
   readonly storeMessage: (message: EncodedMessage<T>) => Promise<boolean>;
 }
 
 /**
- * Stores the items; returns the ids of runs that are too large. An agent may not ask for the
- * `max_msg_size` of a stream, so this halves what the stream refuses until it finds the items that
- * do not fit.
+ * Stores the items; returns the ids of runs that are too large. An agent may not read a stream's
+ * `max_msg_size`, so this halves refused messages until it finds the items that do not fit.
  */
 async function store<T>(items: readonly T[], storing: Storing<T>): Promise<readonly string[]> {
   const { messages, tooLarge } = storing.encode(items);
@@ -112,9 +110,9 @@ const PUBLISH_TIMEOUT_MS = 5000;
 const ATTEMPT_TIMEOUT_MS = 2000;
 
 /**
- * Resolves with false if the message is larger than the stream takes. Repeats the request until the
- * message is stored, which is harmless because the message keeps its id. Rejects with `unavailable`
- * after 5 s, and at once if there is no room.
+ * Resolves with false if the message is too large for the stream. Retries until it is stored:
+ * harmless, because the message keeps its id. Rejects with `unavailable` after 5 s, and at once if
+ * there is no room.
  */
 export async function storeMessage(
   { link, client, access, clock, room }: Omit<Publisher, "sealerOf">,
@@ -162,11 +160,10 @@ const RECORD_BYTES = 34;
 const BLOCK_BYTES = 256;
 
 /**
- * Pads the message so that its record on the server's disk fills whole blocks. Before version
- * 2.10.5, the server leaves out `RECORD_BYTES` and the subject when it compares a message with the
- * room in a full stream, then drops the oldest message if the record does not fit. Limits are whole
- * blocks, and a block is longer than what the server leaves out, so a message that passes the
- * comparison fits.
+ * Pads the message to whole blocks on the server's disk. Before version 2.10.5, the server ignores
+ * `RECORD_BYTES` and the subject when it compares a message with the room in a full stream, then
+ * drops the oldest message if the record does not fit. Limits are whole blocks, and a block is
+ * longer than what the server ignores, so a message that passes the comparison fits.
  */
 function padding(subject: string, { id, data }: SealedMessage) {
   const bytes = RECORD_BYTES + subject.length + HEADERS.length + id.length + data.length;
@@ -175,7 +172,7 @@ function padding(subject: string, { id, data }: SealedMessage) {
   return padded;
 }
 
-/** Waits for the answer; rejects at a reconnection, after which it never arrives. */
+/** Waits for the answer; rejects at a reconnection: after it, the answer never arrives. */
 async function orReconnect(link: NatsLink, answer: Promise<unknown>): Promise<void> {
   const lost = Promise.withResolvers<never>();
   const ignoreReconnects = link.onReconnect(() =>

@@ -1,4 +1,4 @@
-// Agents' questions on plain NATS: requests, whose replies are the hub's answers.
+// Agents' questions on plain NATS, as requests; the replies are the hub's answers.
 import { randomUUID } from "node:crypto";
 import type { CallCredentials, CredentialsRequest } from "../../model/call-credentials.ts";
 import { locationOf } from "../../model/location.ts";
@@ -63,7 +63,7 @@ export interface QuestionsLink {
   readonly opener: AgentOpener;
 }
 
-/** Null if no hub answers, or the answer is not understood. */
+/** Null if no hub answers, or the answer is invalid. */
 export async function ask<Q extends Heartbeat | CredentialsRequest, A>(
   { link, sealerOf, opener }: QuestionsLink,
   { kind, subjectOf, decodeAnswer }: Questions<Q, A>,
@@ -90,9 +90,7 @@ export async function ask<Q extends Heartbeat | CredentialsRequest, A>(
 /** The prefix of the server's reply subjects between accounts. */
 const ACROSS_ACCOUNTS = "_R_.";
 
-/**
- * The hub may publish anywhere, so the asker must not choose an arbitrary subject for the answer.
- */
+/** The hub may publish anywhere, so an asker must not choose any subject for the answer. */
 const isInboxOf = (locationId: string, reply = ""): boolean =>
   reply.startsWith(ACROSS_ACCOUNTS) || reply.startsWith(`${inboxPrefix(locationId)}.`);
 

@@ -9,7 +9,7 @@ export interface RefusalsOptions {
 
 const LOG_EVERY_MS = 60_000;
 /**
- * The sender chooses the location's name, so beyond this many names a minute the rest share one log
+ * The sender chooses the location's name: beyond this many names a minute, the rest share one log
  * line.
  */
 const MAX_LOCATIONS = 1000;
@@ -33,8 +33,8 @@ const PROVEN_MS = 30_000;
 export type KeyCheck = ReturnType<typeof createKeyCheck>;
 
 /**
- * Tracks whether a process that serves a location has the right key: a key that opens nothing of
- * what arrives is wrong. One that opened something lately is right, whatever else arrives.
+ * Tracks whether a process that serves a location has the right key: a key that opens none of the
+ * messages is wrong; one that opened a message lately is right, whatever else arrives.
  */
 export function createKeyCheck({ clock }: Pick<RefusalsOptions, "clock">) {
   let openedAt = -Infinity;

@@ -12,8 +12,8 @@ const ADVICE: Readonly<Record<StreamContent, string>> = {
 };
 
 /**
- * There is room again after this long without a refusal: while larger messages do not fit, smaller
- * ones may.
+ * Without a refusal for this long, there is room again: smaller messages may fit where larger ones
+ * do not.
  */
 const CALM_MS = 10_000;
 

@@ -7,7 +7,7 @@ import type { EncodedMessage } from "./codec.ts";
 export type SealerOf = (locationId: string) => MessageSealer;
 
 export interface SealedMessage {
-  /** Tells the server whether it has stored the message already. Others cannot guess it. */
+  /** Lets the server recognize a stored message. Others cannot guess it. */
   readonly id: string;
   readonly data: Uint8Array;
 }

@@ -1,5 +1,5 @@
-// What a process may do with streams and consumers: the hub creates them; an agent, which may not,
-// finds the consumer of its location.
+// Access to streams and consumers: the hub creates them; an agent may only find its location's
+// consumer.
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { Consumer, JetStreamClient } from "@nats-io/jetstream";
 import type { Clock } from "../../runtime/clock.ts";
@@ -63,7 +63,7 @@ export function createHubAccess(options: HubAccessOptions): StreamAccess {
 }
 
 /**
- * Not a fault: the hub creates the consumer at an agent's heartbeat, and may start after the agent.
+ * No fault: the hub creates the consumer at an agent's heartbeat, and may start after the agent.
  */
 export class NotMadeError extends Error {
   override readonly name = "NotMadeError";

@@ -1,5 +1,5 @@
-// Creates Sonde's streams in NATS where they are missing, and brings existing ones in line with the
-// settings without losing what they hold.
+// Creates Sonde's missing streams in NATS, and adapts existing ones to the settings without losing
+// messages.
 import { DiscardPolicy, RetentionPolicy, StorageType } from "@nats-io/jetstream";
 import type { JetStreamManager, StreamConfig, StreamInfo } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
@@ -55,7 +55,7 @@ interface StreamPlan {
   readonly setting: string;
   readonly maxBytes: number;
   readonly maxAgeMs: number;
-  /** Whether older messages are useless, so that an existing stream may drop them. */
+  /** Whether an existing stream may drop older messages as useless. */
   readonly agesOut: boolean;
 }
 
@@ -94,17 +94,17 @@ export function createStreams(options: StreamsOptions) {
       (ensuring ??= Promise.all(plans.map((plan) => ensureStream(options, plan, replicas)))
         .then(() => undefined)
         .finally(() => (ensuring = undefined))),
-    /** Brings existing streams in line with the settings; logs what it changes or cannot change. */
+    /** Adapts existing streams to the settings; logs what it changes or cannot change. */
     async align(): Promise<void> {
       if (options.settings) for (const plan of plans) await alignStream(options, plan, replicas);
     },
-    /** Settles for one replica from now on if nobody asked for more; returns whether it did. */
+    /** Falls back to one replica unless more were asked for; returns whether it did. */
     settleForOneReplica(): boolean {
       if (settings.replicas !== undefined || replicas === 1) return false;
       replicas = 1;
       return true;
     },
-    /** Says what the server must offer, for the operator of one that does not. */
+    /** What the server must offer, for the operator of one that does not. */
     needs: (): string =>
       `its JetStream needs room for SONDE_NATS_TICKS_MIB=${settings.ticksMiB} and SONDE_NATS_RESULTS_MIB=${settings.resultsMiB} (see max_file_store), and ${replicas === 1 ? "one server" : `${replicas} servers (see SONDE_NATS_REPLICAS)`}`,
   };
@@ -146,7 +146,7 @@ async function alignStream(
   const stream = await manager.streams.info(plan.name);
   const { changes, kept } = changesTo(stream, { ...plan, replicas });
   if (kept !== undefined) log.warn({ stream: plan.name }, kept);
-  // One by one, because the server makes all changes of a request or none.
+  // One by one: the server makes all changes of a request or none.
   for (const change of changes) {
     const facts = { stream: plan.name, ...change };
     try {
@@ -165,9 +165,9 @@ interface StreamChanges {
 }
 
 /**
- * A limit below what a stream holds makes the server delete messages. So a limit is lowered only
- * while the stream holds at most half of the new limit, since more messages may arrive meanwhile.
- * Replicas are never removed.
+ * A limit below a stream's size makes the server delete messages. So it is lowered only while the
+ * stream holds at most half of the new limit: more messages may arrive meanwhile. Replicas are
+ * never removed.
  */
 function changesTo(
   { config, state }: Pick<StreamInfo, "config" | "state">,
@@ -207,9 +207,9 @@ function adviceOn(plan: StreamPlan, change: Partial<StreamConfig>, cause: unknow
 const START_PATIENCE_MS = 10_000;
 
 /**
- * Creates the streams, or brings existing ones in line with the settings. Retries for 10 s: a
- * cluster that starts at the same time needs a moment to find its servers and elect a leader.
- * Rejects with advice for the operator.
+ * Creates the streams, or adapts existing ones to the settings. Retries for 10 s: a cluster that
+ * starts at the same time needs a moment to find its servers and elect a leader. Rejects with
+ * advice for the operator.
  */
 export async function prepareStreams(link: NatsLink, streams: Streams, clock: Clock) {
   const attempt = (): Promise<void> =>

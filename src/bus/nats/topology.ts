@@ -55,7 +55,7 @@ export interface JetStream {
     /** Creates the streams that are missing. */
     ensure(): Promise<void>;
   };
-  /** A message without a sign of life for this long is redelivered. */
+  /** A message whose consumer is silent for this long is redelivered. */
   readonly ackWaitMs: number;
 }
 
@@ -65,9 +65,9 @@ const MAX_UNACKNOWLEDGED = 20_000;
 const CREATE_WITHIN_MS = 2000;
 
 /**
- * Creates the consumer if it is missing, and so the streams. Waits until its stream takes messages:
- * nats-server 2.9 shows a stream that another process is just creating, and what a consumer created
- * at that moment delivers is never sent.
+ * Creates the consumer if it is missing, and the streams too. Waits until its stream accepts
+ * messages: nats-server 2.9 shows a stream that another process is still creating, and a consumer
+ * created at that moment never sends its messages.
  */
 export async function ensureConsumer(
   { manager, streams, ackWaitMs }: JetStream,
@@ -111,9 +111,9 @@ async function addConsumer(
 const REQUEST_TIMEOUT_MS = 2000;
 
 /**
- * Rejects with advice for the operator if the server has no JetStream or refuses this user. A
- * cluster is not asked, since it does not answer right after its start: creating the streams waits
- * for it.
+ * Rejects with advice for the operator if the server has no JetStream or refuses this user. Does
+ * not ask a cluster, which does not answer right after its start: creating the streams waits for
+ * it.
  */
 export async function openJetStream(
   link: NatsLink,
@@ -131,7 +131,7 @@ export async function openJetStream(
   }
 }
 
-/** At most 1 s, so that retries within a few seconds continue until that time is up. */
+/** At most 1 s, so retries within a few seconds use all of that time. */
 export const shortDelayMs = (failures: number): number => Math.min(retryDelayMs(failures), 1000);
 
 export const forbidden = (link: NatsLink, cause: unknown): Error =>
