@@ -311,7 +311,7 @@ it("names what is wrong on an agent's machine", async () => {
       "no consumer":
         /^streams failure: the hub has not created the tick consumer of location paris/,
       "foreign subjects":
-        /^permissions warning: the NATS user of this process may use the subjects sonde\.ticks\.\*, .*→ give each location credentials of its own/,
+        /^permissions warning: the NATS user of this process may use the subjects sonde\.ticks\.\*, .*→ give each location its own credentials/,
       "a spool that holds reports":
         /^spool warning: 1 report \(2 bytes\) waits in \S+spool\.db \(allowed: 0\)/,
       "a dead uplink": /^uplink failure: no uplink host answers \(127\.0\.0\.1:\d+: ECONNREFUSED\)/,
