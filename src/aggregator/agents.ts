@@ -1,5 +1,4 @@
-// The hub's side of heartbeats: answers each one with its time and its orders, and records the
-// agent.
+// The hub's side of heartbeats: answers each with its time and orders, and records the agent.
 import type { HeartbeatHandler } from "../bus/bus.ts";
 import { MAX_AGENTS_PER_LOCATION, OLDEST_PROTOCOL, refusalOf } from "../model/agent.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -12,7 +11,7 @@ export interface AgentListOptions {
   readonly log: Logger;
   /** The hub's own version. */
   readonly version: string;
-  /** The oldest protocol of agents whose results the hub takes; default `OLDEST_PROTOCOL`. */
+  /** The oldest protocol of agents whose results the hub accepts; default `OLDEST_PROTOCOL`. */
   readonly oldestProtocol?: number;
 }
 

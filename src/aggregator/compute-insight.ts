@@ -48,7 +48,7 @@ export async function computeInsight(
 ): Promise<Computed> {
   const call = await store.documents.get("call", call_id);
   if (!call) return "call deleted";
-  // Read before the results, so that results that arrive meanwhile do not seem to be missing.
+  // Read before the results: results that arrive meanwhile must not seem to be missing.
   const summaries = await store.stats.period({ call_id, kind, location_id: null }, start);
   const results = [...summaries.values()].reduce((sum, { count }) => sum + count, 0);
   if (results === 0) return "nothing ran";
@@ -75,8 +75,8 @@ const daysOf = (call_id: string, kind: InsightKind, start: number): Range[] =>
   partsOf(kind, start).map((from) => ({ call_id, from, to: periodEnd("DAY", from) }));
 
 /**
- * Cuts the range between hours into pieces of at most `most` results. An hour with more is a piece
- * of its own.
+ * Cuts the range between hours into pieces of at most `most` results. An hour with more is its own
+ * piece.
  */
 function piecesOf(range: Range, hours: readonly HourResults[], most: number): Range[] {
   const pieces: Range[] = [];

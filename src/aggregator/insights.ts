@@ -1,5 +1,5 @@
-// Computes the insights reports of weeks and months that have closed, and recomputes those whose
-// results changed later. One process works at a time, and continues where the previous one stopped.
+// Computes the insights reports of closed weeks and months, and recomputes those whose results
+// change later. One process works at a time, and continues where the previous one stopped.
 import { isUnavailable } from "../model/errors.ts";
 import { closedBetween, INSIGHT_DELAY_MS, INSIGHTS_LEASE, insightId } from "../model/insight.ts";
 import type { InsightPeriod, StaleInsight } from "../model/insight.ts";
@@ -84,7 +84,7 @@ export function createInsights(options: InsightsOptions) {
   };
 
   return {
-    /** Does what is due, or nothing while another process holds the lease. */
+    /** Does due work, or nothing while another process holds the lease. */
     async run(signal?: AbortSignal): Promise<void> {
       const started = clock.monotonic();
       if (!(await markClosed(store, acquire, signal))) {
@@ -173,7 +173,7 @@ async function settleMarked(
   }
 }
 
-/** Works on `atOnce` items at a time. On a failure, rejects once no work is under way any more. */
+/** Works on `atOnce` items at a time. After a failure, rejects once all running work has ended. */
 async function forEach<T>(
   items: readonly T[],
   atOnce: number,

@@ -1,5 +1,4 @@
-// Finds statistics that differ from the results behind them, and repairs them. The service may keep
-// running.
+// Finds statistics that differ from their results, and repairs them. The service may keep running.
 import { KEPT_KINDS, periodEnd, periodStart } from "../model/periods.ts";
 import type { CheckedStats, Differences, StatPlace, TimeSpan } from "../model/stat-check.ts";
 import type { Clock } from "../runtime/clock.ts";

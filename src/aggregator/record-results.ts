@@ -14,7 +14,7 @@ export interface RecordResultsOptions {
   readonly metrics: AggregatorMetrics;
 }
 
-/** Rejects while the database is unavailable, so that the bus keeps the reports. */
+/** Rejects while the database is unavailable: the bus then keeps the reports. */
 export async function recordResults(
   options: RecordResultsOptions,
   reports: readonly RunReport[],

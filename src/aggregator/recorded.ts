@@ -1,10 +1,10 @@
-// Prunes the notices of recorded results that listeners have had time to read.
+// Prunes notices of recorded results after listeners have had time to read them.
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Store } from "../store/store.ts";
 
-/** A listener that was away for longer starts over. */
+/** A listener disconnected for longer starts over. */
 const KEPT_FOR_MS = 600_000;
 const EVERY_MINUTE = "* * * * *";
 

@@ -1,5 +1,5 @@
-// Removes expired data: hourly, in one process at a time, in small batches with a pause after each,
-// so that results and the beat never wait for it.
+// Removes expired data: hourly, in one process at a time, in small batches with pauses: results and
+// the beat never wait for it.
 import { setTimeout as pause } from "node:timers/promises";
 import {
   countedFrom,
@@ -57,7 +57,7 @@ const LEASE_TTL_MS = 60_000;
 const RENEW_AFTER_MS = 10_000;
 const LONGEST_PAUSE_MS = 1000;
 
-/** Runs hourly, in the first process that comes, and logs what was removed. */
+/** Runs hourly, in whichever process is first, and logs what was removed. */
 export function createRetention(
   options: RetentionOptions & { readonly log: Logger; readonly metrics: AggregatorMetrics },
 ): Service {
@@ -89,7 +89,7 @@ export function createRetention(
   };
 }
 
-/** Stopped by the signal, it has removed a part, and the next removal continues from there. */
+/** If the signal stops it, the next removal continues where it left off. */
 export async function removeExpired(
   options: RemovalOptions,
 ): Promise<"complete" | "stopped" | "held elsewhere"> {
@@ -111,8 +111,7 @@ export async function removeExpired(
 type Leases = readonly [all: Lease, percentiles: Lease, counting: Lease];
 
 /**
- * Makes room for the coming days' results and does the work. Undefined if another process holds the
- * leases.
+ * Creates the coming days' tables and does the work. Undefined if another process holds the leases.
  */
 async function whileHeld<T>(
   options: RetentionOptions,
@@ -139,14 +138,14 @@ async function acquireLeases({ store, holder }: RetentionOptions): Promise<Lease
 }
 
 /**
- * Never moves the cursor back: settings may now keep data for longer, but what is gone stays gone.
+ * Never moves the cursor back: settings may now keep data longer, but removed data stays removed.
  */
 async function advance(store: Store, lease: Lease, cursor: number): Promise<void> {
   if (cursor > (lease.cursor ?? 0)) await store.leases.advance(lease, cursor);
 }
 
 /**
- * Returns a check whether to go on: the signal has not aborted, and this process still holds the
+ * Returns a check whether to continue: the signal has not aborted, and this process still holds the
  * leases, which the check renews.
  */
 function createRenewal(options: RemovalOptions): () => Promise<boolean> {
@@ -217,7 +216,7 @@ async function writeBack({ store, clock }: RemovalOptions): Promise<void> {
   await breathe(clock.monotonic() - began);
 }
 
-/** Drops days that are tables of their own, each in one piece, if nothing in them is kept. */
+/** Drops whole daily tables in which nothing is kept. */
 async function dropDays(
   { store, dryRun = false, onBatch }: RemovalOptions,
   { kind, kept }: Removal,

@@ -1,5 +1,5 @@
-// Builds ticks, the self-contained orders for agents, from pending runs and their targets as stored
-// now.
+// Builds ticks, the self-contained orders to agents, from pending runs and their currently stored
+// targets.
 import { canRun, hasNoKey, identityOf, ownerOf } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
@@ -20,8 +20,8 @@ export interface UnableRun {
 type Stored = ReadonlyMap<string, StoredDocument>;
 
 /**
- * Builds the ticks, with the credentials and environment values that their calls use. Rights are
- * those of now: withdrawn sharing and revoked keys also end runs that were ordered before.
+ * Builds the ticks, with the credentials and environment values of their calls. Current rights
+ * apply: withdrawn sharing and revoked keys also end runs ordered before.
  */
 export async function buildTicks(
   store: Store,
@@ -71,7 +71,7 @@ const isAuthorized = ({ document }: StoredDocument): boolean =>
 /** Whether any text of a call, credentials included, has a `{{name}}`. */
 const namesEnvironment = ({ calls }: Tick): boolean => /\{\{|%7B%7B/i.test(JSON.stringify(calls));
 
-/** What the runs of a page need from the store. */
+/** The stored data of a page of runs. */
 interface Page {
   readonly workflows: Stored;
   readonly calls: Stored;
@@ -94,7 +94,7 @@ function tickOf(run: PendingRun, { workflows, calls, withKey, removed }: Page): 
     : { ...runOf(run), calls: [tickCall(run.result_id, target)] };
 }
 
-/** Returns why whoever ordered the run may no longer run the target; undefined if they may. */
+/** Returns why the owner or caller may no longer run the target; undefined if they may. */
 function withoutRight(
   run: PendingRun,
   target: StoredDocument,

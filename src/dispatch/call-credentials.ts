@@ -1,5 +1,5 @@
-// Answers agents that ask for the credentials of one call of a run in flight, as they are stored
-// now, because a token in its tick has expired.
+// Answers agents whose tick has an expired token: returns the current credentials of one call of a
+// run in flight.
 import { ANSWER_MS } from "../bus/bus.ts";
 import type { Consumer } from "../bus/bus.ts";
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
@@ -12,7 +12,7 @@ import type { Dispatcher } from "./dispatch.ts";
 /** Requests answered at a time: the others leave the database to the scheduler. */
 const PLACES = 4;
 
-/** Answers the requests of agents, as long as they wait for the answer. */
+/** Answers agents' requests while they still wait. */
 export function createCallCredentials(dispatcher: Dispatcher): Service {
   const places = createSemaphore(PLACES);
   let consumer: Consumer | undefined;
@@ -31,8 +31,8 @@ export function createCallCredentials(dispatcher: Dispatcher): Service {
 }
 
 /**
- * Returns the credentials that the run's tick would carry if it were published now. Empty unless
- * the run is planned for this location, published and without an outcome, and makes this call.
+ * Returns the credentials that the run's tick would carry if published now. Empty unless the run is
+ * planned for this location, published, without an outcome, and makes this call.
  */
 async function credentialsOf(
   { store }: Dispatcher,

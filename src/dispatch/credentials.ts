@@ -1,4 +1,4 @@
-// Adds to ticks the credentials that their calls use, as they are stored now.
+// Adds the currently stored credentials of their calls to ticks.
 import { canRead, hasNoKey, identityOf, isColleague, isOwner, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
 import type { AuthSetting } from "../model/auth-setting.ts";

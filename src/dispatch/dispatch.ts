@@ -12,8 +12,8 @@ import { buildTicks } from "./build-tick.ts";
 import type { UnableRun } from "./build-tick.ts";
 
 /**
- * Ticks leave the store at most this long before they are due: longer than another scheduler needs
- * to take over, yet short, since agents hold them in memory.
+ * Ticks are published at most this long before they are due: longer than another scheduler needs to
+ * take over, yet short, since agents hold them in memory.
  */
 export const PUBLISH_AHEAD_MS = 15_000;
 
@@ -23,10 +23,10 @@ export interface Dispatcher {
 }
 
 /**
- * Publishes the ticks of pending runs and marks them published. Leaves for a later beat the runs
- * that are due `PUBLISH_AHEAD_MS` after `now` or later, or whose token is about to be renewed.
- * Records runs with nothing to run as UNABLE_TO_RUN. Rejects with `unavailable` if the bus did not
- * take every tick; those that it did not take stay unpublished.
+ * Publishes the ticks of pending runs and marks them published. Leaves to a later beat the runs due
+ * `PUBLISH_AHEAD_MS` after `now` or later, and those whose token is about to be renewed. Records
+ * runs with nothing to run as UNABLE_TO_RUN. Rejects with `unavailable` if the bus did not accept
+ * every tick; the others stay unpublished.
  */
 export async function dispatch(
   dispatcher: Dispatcher,

@@ -1,4 +1,4 @@
-// Adds to ticks the environment values that their calls name, as they are stored now.
+// Adds the currently stored environment values named by their calls to ticks.
 import { ownerOf } from "../model/access.ts";
 import { workspaceKey } from "../model/environment.ts";
 import type { Variable } from "../model/environment.ts";
@@ -14,8 +14,8 @@ const DEFAULT_WORKSPACE = "global";
 type Values = Readonly<Record<string, string | null>>;
 
 /**
- * Takes values from the run's workspace, or else from the default one. The workspaces are those of
- * whoever ordered the run, and so of the owner of each call that it may make.
+ * Takes values from the run's workspace, or else from the default one. The workspaces belong to
+ * whoever ordered the run, and so to the owner of each of its calls.
  */
 export async function withEnvironment(
   documents: Store["documents"],

@@ -6,14 +6,14 @@ export type AccessLevel = (typeof ACCESS_LEVELS)[number];
 
 /**
  * Who acts, identified by both fields: the same name in another organization, or in none, is
- * somebody else.
+ * someone else.
  */
 export interface Actor {
   readonly owner: string;
   readonly org: string | null;
 }
 
-/** A key, and the identity that it acts as. */
+/** A key, and the identity it acts as. */
 export interface Principal extends Actor {
   readonly key_id: string;
   readonly access_level: AccessLevel;
@@ -44,7 +44,7 @@ export const identityOf = ({ owner, owner_org }: Ownership): string =>
 export const hasLevel = (principal: Principal, needed: AccessLevel): boolean =>
   ACCESS_LEVELS.indexOf(principal.access_level) >= ACCESS_LEVELS.indexOf(needed);
 
-/** Read-only keys are often passed on, so they show no secrets, not even their owner's. */
+/** Read-only keys are often passed on, so they see no secrets, not even their owner's. */
 export const readsSecrets = (principal: Principal): boolean => hasLevel(principal, "EDITOR");
 
 export const isOwner = (principal: Actor, thing: Ownership): boolean =>

@@ -4,15 +4,15 @@ import { HEARTBEAT_INTERVAL_MS } from "./location.ts";
 import type { Heartbeat } from "./location.ts";
 
 /**
- * The version of the protocol between hub and agents. It increases when an older agent could no
- * longer do what the hub asks of it, not when a field is added.
+ * The version of the protocol between hub and agents. It increases when older agents could no
+ * longer do what the hub requires, not when a field is added.
  */
 export const PROTOCOL = 2;
 
 /** The hub accepts no results from agents that speak an older protocol. */
 export const OLDEST_PROTOCOL = 2;
 
-/** The most agents that the hub lists for a location; further ones work unlisted. */
+/** Maximum agents that the hub lists per location; further ones work unlisted. */
 export const MAX_AGENTS_PER_LOCATION = 1000;
 
 /** An agent that was not seen for this long is forgotten. */

@@ -1,5 +1,4 @@
-// What answers show of a stored document, and the schema of answers: both follow from the marks in
-// the document's schema.
+// Derives answers and their schema from stored documents, by the marks in the document's schema.
 import type { TSchema, TSchemaOptions } from "typebox";
 import { readsSecrets } from "./access.ts";
 import type { Principal } from "./access.ts";
@@ -29,7 +28,7 @@ interface Shape {
   readonly properties: Readonly<Record<string, { readonly internal?: boolean }>>;
 }
 
-/** Leaves out what only Sonde itself uses. `of` has the names of the schema's properties. */
+/** Omits internal properties. `of` has the names of the schema's properties. */
 function withoutInternal(schema: TSchema, of: object): object {
   const { properties } = schema as Shape;
   return Object.fromEntries(

@@ -18,7 +18,7 @@ export interface AuditEntry {
   readonly time: number;
   /** The id of the key that acted, or another actor, such as `command line`. */
   readonly actor: string;
-  /** On whose behalf, with `org`; null for what belongs to nobody. */
+  /** On whose behalf, with `org`; null for no owner. */
   readonly owner: string | null;
   readonly org: string | null;
   /** From the request; null if there was none. */
@@ -30,7 +30,7 @@ export interface AuditEntry {
    */
   readonly kind: string;
   readonly object_id: string;
-  /** The owner of the object, if it is somebody else. */
+  /** The owner of the object, if it is someone else. */
   readonly object_owner?: string | null;
   readonly object_org?: string | null;
   /** The paths that an update changed. */

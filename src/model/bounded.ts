@@ -1,5 +1,4 @@
-// Cuts off what is far beyond a schema's limits, so that finding the faults of a value costs no
-// more than the limits allow.
+// Cuts values that far exceed a schema's limits: the cost of finding faults stays bounded.
 
 interface Node {
   readonly type?: string;
@@ -12,7 +11,7 @@ interface Node {
   readonly anyOf?: readonly Node[];
 }
 
-/** The most unexpected properties of one object that a message shows. */
+/** Maximum unexpected properties of one object in a message. */
 export const MAX_NAMES = 20;
 
 /**

@@ -1,5 +1,4 @@
-// What an agent asks the hub for in the middle of a run: the credentials of one of its calls, as
-// they are stored now.
+// An agent's request during a run: the current credentials of one of its calls.
 import type { Static } from "typebox";
 import { AuthorizationSchema } from "./authorization.ts";
 import { LocationId } from "./location.ts";
@@ -15,7 +14,7 @@ export const CredentialsRequestSchema = Type.Object({
   result_id: ResultId,
 });
 
-/** Empty if this location has no such call under way. */
+/** Empty if this location has no such call in flight. */
 export const CallCredentialsSchema = Type.Object({
   authorization: Type.Optional(AuthorizationSchema),
   /** Why the call can no longer be made. */

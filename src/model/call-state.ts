@@ -1,5 +1,5 @@
-// The present state of a call: the worst of its newest outcomes at the locations where it is
-// deployed, so that locations that pass do not hide one that fails.
+// The current state of a call: the worst of its newest outcomes at the locations where it is
+// deployed. Passing locations must not hide a failing one.
 import { categoryOf } from "./result.ts";
 import type { ResultCategory, ResultCode } from "./result.ts";
 

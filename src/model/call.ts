@@ -89,6 +89,6 @@ export const callResource = defineResource({
 
 const NO_METRICS = /^(?:apimetrics:)?nometrics$/;
 
-/** Whether one of a call's tags opts it out of metrics of its own. */
+/** Whether one of a call's tags opts it out of call metrics. */
 export const optsOutOfMetrics = (tags: readonly string[]): boolean =>
   tags.some((tag) => NO_METRICS.test(tag.trim().toLowerCase()));

@@ -1,4 +1,4 @@
-// What a workflow's result keeps of the context that its run was given.
+// The part of a run's context that a workflow's result keeps.
 import { isCredential, MASK } from "./mask.ts";
 
 export type Context = Readonly<Record<string, unknown>>;
@@ -8,8 +8,8 @@ const LONGEST_NAME = 100;
 const ALL_VALUES = 8 * 1024;
 
 /**
- * Masks the values whose names say that they are credentials, and whatever else `mask` masks. A
- * value that exceeds the room left is cut off, and becomes text that tells its length.
+ * Masks values named like credentials, and whatever else `mask` masks. A value that exceeds the
+ * room left is cut off, and becomes text with its length.
  */
 export function keptContext(context: Context, mask: (text: string) => string): Context {
   let left = ALL_VALUES;

@@ -51,7 +51,7 @@ function cell(value: unknown): string {
   return quoted(JSON.stringify(value));
 }
 
-/** Empty text is quoted, so that it differs from no text. */
+/** Empty text is quoted to differ from no text. */
 const NEEDS_QUOTES = /[",;\t\r\n]|^\s|\s$|^$/;
 
 const quoted = (text: string): string =>

@@ -15,8 +15,8 @@ export function toDomain(text: string): string | undefined {
 }
 
 /**
- * Whether strangers can register names below the host, by the Public Suffix List: com, co.uk,
- * github.io. Names below suffixes that the list does not know (internal, test) are somebody's own.
+ * Whether anyone can register names below the host, by the Public Suffix List: com, co.uk,
+ * github.io. Names below suffixes not on the list (internal, test) are private.
  */
 function isPublicSuffix(host: string): boolean {
   const { isIcann, isPrivate, domain } = parse(host, { allowPrivateDomains: true });

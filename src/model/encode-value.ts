@@ -1,4 +1,4 @@
-// Encodes the values of variables for the place in the text where they land.
+// Encodes the values of variables for their place in the text.
 
 /** The kind of text that a value lands in. */
 export type Landing = "text" | "url" | "json" | "form" | "xml";
@@ -39,7 +39,7 @@ const asForm = (value: string): string => percentEncoded(value).replaceAll("%20"
 
 const HOST = /^[^\s\p{Cc}/?#@\\%]{1,255}$/u;
 
-/** What a value may begin a URL with: the scheme or more, but no credentials or fragment. */
+/** How a value may begin a URL: with the scheme or more, but no credentials or fragment. */
 const BEGINNING = /^https?(?::\/\/(?:[^\s\p{Cc}/?#@\\%]{1,255}(?:[/?][^\s\p{Cc}#\\]*)?)?)?$/iu;
 
 /** Includes the scheme. A host name has at most 253 characters (RFC 1035 section 2.3.4). */

@@ -1,4 +1,4 @@
-// Errors that callers of Sonde see. What a target did is data (result.ts), never an error.
+// Errors that callers of Sonde see. A target's behaviour is data (result.ts), never an error.
 
 export type ErrorCode =
   | "invalid"
@@ -20,7 +20,7 @@ export class AppError extends Error {
   }
 }
 
-/** The caller asks for more at a time than it may. */
+/** The caller exceeds a limit on concurrent or frequent requests. */
 export class TooManyError extends AppError {
   readonly retryAfterSeconds: number;
 
@@ -51,8 +51,8 @@ export interface UnavailableOptions extends ErrorOptions {
 }
 
 /**
- * The database or the bus cannot be reached or cannot work; the same request may succeed later.
- * The message is for operators: it may contain addresses, and callers do not see it.
+ * The database or the bus is unreachable or not working; the same request may succeed later. The
+ * message is for operators: it may contain addresses, and callers do not see it.
  */
 export class UnavailableError extends Error {
   readonly code = "unavailable";

@@ -47,7 +47,7 @@ export const secret = <S extends TSchema>(schema: S): S => mark(schema, { secret
 /** Hidden as a whole: readers who see no secrets see null instead of the object. */
 export const credentials = <S extends TSchema>(schema: S): S => mark(schema, { credentials: true });
 
-/** `date-time` in the OpenAPI document; bodies are checked by rules of their own. */
+/** `date-time` in the OpenAPI document; bodies have their own checks. */
 export const dateTime = <S extends TSchema>(schema: S): S => mark(schema, { dateTime: true });
 
 export const nullable = <S extends TSchema>(schema: S, keywords: TSchemaOptions = {}) =>

@@ -1,5 +1,5 @@
-// The headers that frame a request, which only the agent sets: with them, a definition could
-// smuggle in a second request.
+// The headers that frame a request. Only the agent sets them: a definition could otherwise smuggle
+// in a second request.
 const FRAMING_HEADERS = new Set([
   "content-length",
   "transfer-encoding",

@@ -1,5 +1,5 @@
-// The headers that a call may set. The API rejects others, and the agent checks again, since only
-// the agent knows what variables fill in.
+// The headers that a call may set. The API rejects others, and the agent checks again: only the
+// agent knows the variables' values.
 import { isFramingHeader } from "./framing-headers.ts";
 import { LIMITS, withDefault } from "./fields.ts";
 import type { KeyValue } from "./fields.ts";

@@ -1,4 +1,4 @@
-// What a report says about its score: what each part cost, and a sentence about it.
+// Explains a report's score: the cost of each part, and a sentence about it.
 import type { Insight, InsightKind } from "./insight.ts";
 import { categoryOf } from "./result.ts";
 import { FEWEST_CALLS, HIGHEST_SCORE } from "./score.ts";

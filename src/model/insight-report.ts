@@ -1,5 +1,5 @@
-// Builds an insights report from what its period holds: every latency counted, the merged
-// statistics, and the hours.
+// Builds an insights report from its period's data: every latency counted, the merged statistics,
+// and the hours.
 import type {
   HourInsight,
   Insight,
@@ -81,7 +81,7 @@ export interface InsightParts {
   readonly outliers: readonly Outlier[];
 }
 
-/** A period in which no call was made has a report too, which tells what was missed. */
+/** A period without calls has a report too: it shows what was missed. */
 export function reportOf(
   { call_id, kind, start }: InsightKey,
   { score, locations, summaries, hours, outliers }: InsightParts,

@@ -1,4 +1,4 @@
-// An insights report: the score of a call over one closed week or month, and what explains it.
+// An insights report: the score of a call over one closed week or month, and its explanation.
 import type { Ownership } from "./access.ts";
 import { periodEnd, periodStart } from "./periods.ts";
 import type { AdvancedStat } from "./stat.ts";
@@ -14,7 +14,7 @@ export const REPORT_TYPES = { MONTH: 0, WEEK: 1 } as const satisfies Record<Insi
 export const kindOf = (reportType: number): InsightKind =>
   reportType === REPORT_TYPES.WEEK ? "WEEK" : "MONTH";
 
-/** How long results may take to arrive after a period has closed. */
+/** Time for results to arrive after a period has closed. */
 export const INSIGHT_DELAY_MS = 10 * 60_000;
 
 /** Held by the process that computes reports. All periods that ended by its cursor are marked. */
@@ -36,7 +36,7 @@ export interface StaleInsight extends InsightKey {
   readonly version: number;
 }
 
-/** A report without what explains it. */
+/** A report without its explanation. */
 export interface InsightSummary extends InsightKey, Omit<Score, "parts" | "locations"> {
   /** 1 is the best; −1 if there is no score. */
   readonly rank: number;

@@ -1,4 +1,4 @@
-// Which versions of a location's key are valid while the key changes.
+// Which versions of a location's key are valid during a rotation.
 
 /** How long the previous key stays valid after a rotation, unless the operator says otherwise. */
 export const DEFAULT_GRACE_HOURS = 24;

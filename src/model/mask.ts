@@ -56,7 +56,7 @@ function decoded(name: string): string {
   }
 }
 
-/** Masking a shorter value would leave little of a text. */
+/** Masking shorter values would obliterate most texts. */
 const SHORTEST_SECRET = 4;
 
 /** A secret whose end was cut off is masked from this length on. */
@@ -67,10 +67,10 @@ const MOST_WORK = 250e6;
 const WORK_OF = { secret: 60_000, encoding: 60, lookup: 100, comparison: 30, character: 1 };
 
 /**
- * Returns a function that masks these secrets in the forms that docs/security.md lists, overlapping
+ * Returns a function that masks these secrets in the forms listed in docs/security.md, overlapping
  * ones as one. Spaces around a secret do not count. The work is bounded, since a target chooses
- * texts and, by redirects, secrets: a text that exceeds the bound is masked as a whole, and so is
- * every later one.
+ * texts and, by redirects, secrets: a text beyond the bound is masked as a whole, as is every later
+ * one.
  */
 export function createMask(secrets: Iterable<string>): (text: string) => string {
   const values = new Set(Array.from(secrets, (secret) => secret.trim()));

@@ -1,7 +1,7 @@
-// What was recorded, as it is passed to listeners.
+// Recorded outcomes, as passed to listeners.
 import type { ResultCode } from "./result.ts";
 
-/** A place in the sequence of what was recorded, which is in the order of the commits. */
+/** A place in the sequence of recorded outcomes, in commit order. */
 export interface RecordedPlace {
   /** On PostgreSQL, the number of the transaction. */
   readonly xact: number;

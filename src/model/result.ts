@@ -1,4 +1,4 @@
-// The outcome of one call, and the report of one run. What a target did is data, never an error.
+// The outcome of one call, and the report of one run. A target's behaviour is data, never an error.
 import type { Static } from "typebox";
 import { CertificateSchema } from "./certificate.ts";
 import { ContentSchema } from "./content.ts";

@@ -1,4 +1,4 @@
-// How long data is kept: from which instant on, and in batches of what size the rest is removed.
+// How long data is kept, and the size of batches in which the rest is removed.
 import { DAY_MS, periodStart } from "./periods.ts";
 
 /** How long the settings say that data is kept, in whole days. */
@@ -75,7 +75,7 @@ const MOST_AHEAD_MS = 6 * 3_600_000;
 
 /**
  * Returns the time to count back from: at most six hours after that of the previous removal.
- * Removals are hourly, so a clock set forward by mistake costs little before somebody notices.
+ * Removals are hourly, so a clock set forward by mistake costs little before someone notices.
  */
 export const countedFrom = (now: number, before: number | null): number =>
   before === null ? now : Math.min(now, before + MOST_AHEAD_MS);

@@ -13,14 +13,12 @@ export const MINUTE_MS = 60_000;
 /** Its cursor is the newest slot that is open. */
 export const SCHEDULER_LEASE = "scheduler";
 
-/**
- * The scheduler opens a slot this long before it begins, so that ticks reach agents ahead of time.
- */
+/** The scheduler opens a slot this long before it begins: ticks reach agents ahead of time. */
 export const BEAT_LEAD_MS = 12_000;
 
 /**
  * A change to a deployment takes effect at the first trigger more than this far ahead: longer than
- * the beat's lead, so that the beat always sees an acknowledged change.
+ * the beat's lead, so the beat always sees an acknowledged change.
  */
 export const CHANGE_LEAD_MS = 15_000;
 

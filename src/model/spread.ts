@@ -1,4 +1,4 @@
-// Spreads deployments over the seconds of a minute, so that they are not all due at its beginning.
+// Spreads deployments over the seconds of a minute: they must not all be due at its start.
 import type { Timing } from "./slots.ts";
 
 const MINUTE_S = 60;
@@ -6,7 +6,7 @@ const MINUTE_S = 60;
 export interface Proposal {
   /** Seconds. */
   readonly run_delay: number;
-  /** How many deployments are due in that second all the same, at some of their runs. */
+  /** Deployments that share this second at some of their runs. */
   readonly sharing: number;
 }
 

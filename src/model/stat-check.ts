@@ -1,4 +1,4 @@
-// Finds where stored statistics differ from those of the results behind them.
+// Finds where stored statistics differ from those of their results.
 import type { KeptKind } from "./periods.ts";
 import type { ResultCode } from "./result.ts";
 import { standardDeviation } from "./summary.ts";

@@ -40,7 +40,7 @@ const TickWorkflow = Type.Object({
   between_calls_delay: Type.Number({ minimum: 0, description: "seconds" }),
 });
 
-// Unknown fields are ignored, so that a newer hub and an older agent understand each other.
+// Unknown fields are ignored: a newer hub and an older agent understand each other.
 export const TickSchema = Type.Object({
   /** The id of the run: of the result of its one call, or of the workflow's result. */
   result_id: Type.String(),
@@ -52,8 +52,8 @@ export const TickSchema = Type.Object({
   deployment_id: nullableText,
   location_id: Type.String(),
   /**
-   * Identifies the owner without a name, so that agents can divide their places among owners.
-   * Absent in ticks of earlier hubs, which all count as one owner's.
+   * Identifies the owner without a name: agents divide their places among owners. Absent in
+   * ticks of earlier hubs, which all count as one owner's.
    */
   owner_hash: Type.Optional(Type.String()),
   context: Type.Record(Type.String(), Type.Unknown()),
@@ -73,8 +73,8 @@ export const tickValidator = createValidator(TickSchema);
 
 /**
  * Returns when the run starts, in epoch milliseconds. A scheduled run starts at its deployment's
- * place in the second that begins at its due time, so that calls due together do not lengthen one
- * another's times; any other run starts at its due time.
+ * place in the second that begins at its due time: calls due together must not lengthen one
+ * another's times. Any other run starts at its due time.
  */
 export const startOf = ({ trigger, due_time, deployment_id }: Tick): number =>
   trigger === "SCHEDULE" && deployment_id !== null

@@ -1,4 +1,4 @@
-// How long the phases of a call took, and how far its total can be trusted.
+// The durations of a call's phases, and the uncertainty of its total.
 import type { Static } from "typebox";
 import { nullable } from "./fields.ts";
 import { Type } from "./type.ts";

@@ -1,5 +1,5 @@
-// Where a token may be sent: to the domain and the endpoint of the setting that it was made for. A
-// change of the setting redirects the token only if both have the same owner.
+// Where a token may be sent: to the domain and endpoint of the setting it was made for. A change of
+// the setting redirects the token only if both have the same owner.
 import { isOwner, ownerOf } from "./access.ts";
 import type { Ownership } from "./access.ts";
 import type { AuthSetting } from "./auth-setting.ts";
@@ -44,7 +44,7 @@ export function afterChange(token: Stored, before: Stored, after: Stored): Token
   return whyWithheld(token, before) === undefined ? kept : withoutFailure(kept);
 }
 
-/** Returns the token as its owner writes it: from then on it may go where the setting points. */
+/** Returns the token as written by its owner: it may now go where the setting points. */
 export function released(token: Stored, setting: Stored): Token {
   const moved = ofSetting(token.document as Token, setting.document as AuthSetting);
   return whyWithheld(token, setting) === undefined ? moved : withoutFailure(moved);

@@ -1,4 +1,4 @@
-// The rules of token renewal: when a token is due, and what an answer makes of it.
+// The rules of token renewal: when a token is due, and how an answer changes it.
 import type { AuthSetting } from "./auth-setting.ts";
 import type { TickToken } from "./authorization.ts";
 import { formatInstant, parseInstant } from "./instant.ts";
@@ -9,8 +9,7 @@ import { createValidator } from "./validate.ts";
 
 /**
  * A token is renewed three minutes or a tenth of its life before it expires, whichever is longer,
- * but at most half its life. That is longer than a run is published ahead and may start late, so
- * that its token lasts.
+ * but at most half its life. That covers publishing ahead plus a late start: a run's token lasts.
  */
 const LEAST_AHEAD_MS = 180_000;
 const SHARE_AHEAD = 0.1;

@@ -1,4 +1,4 @@
-// Decides when a measured time says too little about the target.
+// Decides when a measured time is too uncertain to judge the target.
 
 interface Measured {
   /** Milliseconds. */

@@ -8,7 +8,7 @@ export function stopsWorkflow({ meta }: Result): boolean {
   return category === "WARNING" || category === "FAIL";
 }
 
-/** A workflow ends like its worst call; of equally bad calls, like the first. */
+/** A workflow ends like its worst call, the first of equally bad ones. */
 const WORST_FIRST: readonly ResultCode[][] = [
   ["HTTP_SERVER_ERROR", "CONNECTION_ERROR"],
   ["HTTP_REDIRECT_ERROR", "HTTP_CLIENT_ERROR"],

@@ -1,4 +1,4 @@
-// A queue with a limited number of places for work, and a limit for each owner.
+// A queue with a limited number of places for work, and a limit per owner.
 import { identityOf } from "../model/access.ts";
 import type { Ownership } from "../model/access.ts";
 
@@ -44,7 +44,7 @@ export function createFairQueue<T extends Item>({ places, placesOfOwner, work }:
       waiting = items.filter(({ id }) => !underWay.has(id));
       fill();
     },
-    /** Resolves when no item waits or is under way. */
+    /** Resolves when no item is waiting or in progress. */
     async settled(): Promise<void> {
       while (underWay.size > 0) await Promise.all(underWay.values());
     },

@@ -1,4 +1,4 @@
-// Renews one token: asks its endpoint, and saves the answer or the reason why there is none.
+// Renews one token: calls its endpoint, and saves the answer or the reason for its absence.
 import { randomUUID } from "node:crypto";
 import { canRead, ownerOf } from "../model/access.ts";
 import { shownAuthSetting } from "../model/auth-setting.ts";
@@ -76,7 +76,7 @@ export async function renewToken(
     ? { reason: cannotBeDecrypted("the authentication setting") }
     : await ask(document, token, now, options);
   const claim = { stored, asked: now, claimed, pauseMs };
-  // The endpoint may accept nothing but this answer from now on: retry over a database outage.
+  // The endpoint may accept only this answer from now on: retry through a database outage.
   const outcome = await retry(() => save(store, claim, answered), {
     delayMs: () => SAVE_PAUSE_MS,
     isRetryable: (cause) => isUnavailable(cause) && !tooLate.aborted,
@@ -116,7 +116,7 @@ interface ClaimedToken {
   readonly pauseMs: number;
 }
 
-/** Saves the new token together with its refresh token, or the reason why there is none. */
+/** Saves the new token with its refresh token, or the reason for its absence. */
 function save(
   store: Store,
   { stored, asked, claimed, pauseMs }: ClaimedToken,

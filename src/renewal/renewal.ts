@@ -8,7 +8,7 @@ import { createFairQueue } from "./fair-queue.ts";
 import { renewToken } from "./renew-token.ts";
 import type { RenewalOptions, RenewalOutcome } from "./renew-token.ts";
 
-/** Time to save the answer, outages of the database included; counted from the claim. */
+/** Time to save the answer, including database outages; counted from the claim. */
 const SAVE_WITHIN_MS = 80_000;
 /** Longer than the time to save, by what a last attempt may take. */
 const CLAIM_MS = 120_000;
@@ -72,7 +72,7 @@ export function createTokenRenewal(options: RenewalOptions) {
     },
     /** Resolves when every token that was due is renewed or has failed. */
     settled: (): Promise<void> => queue.settled(),
-    /** Starts nothing more; still saves answers, which may be all that an endpoint accepts. */
+    /** Starts nothing new; still saves answers: an endpoint may accept nothing else. */
     stop(): Promise<void> {
       queue.offer([]);
       return queue.settled();

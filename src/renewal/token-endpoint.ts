@@ -22,8 +22,8 @@ export type TokenAnswer =
   | { readonly reason: string };
 
 const TIMEOUT_MS = 10_000;
-// The limit for every address but the last: time for the SYN and its first retransmission (RFC 6298
-// section 2). Node's default is a quarter of a second.
+// For every address but the last: time for the SYN and one retransmission (RFC 6298 section 2).
+// Node's default is a quarter of a second.
 const ATTEMPT_MS = 1500;
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** Includes the head and the framing. */

@@ -1,4 +1,4 @@
-// Measures how long a slot takes from its opening to its last tick, and how much time that leaves.
+// Measures the time from a slot's opening to its last tick, and the time left before the slot.
 import { systemClock } from "../runtime/clock.ts";
 import type { Lease } from "../store/records.ts";
 import type { ReconcileOptions } from "./reconcile.ts";

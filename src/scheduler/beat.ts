@@ -1,5 +1,5 @@
 // The beat: opens every due slot once and publishes the ordered runs. It may come early, late,
-// twice or not at all: what is due follows from the cursor and the clock alone.
+// twice or not at all: only the cursor and the clock determine what is due.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   mayBeLate,
@@ -49,8 +49,8 @@ export function createBeat(options: BeatOptions) {
 
   return {
     /**
-     * Does everything that is due, current work before the backlog of an outage. False while
-     * another scheduler holds the lease.
+     * Does all due work, current work before the backlog of an outage. False while another
+     * scheduler holds the lease.
      */
     async run(signal?: AbortSignal): Promise<boolean> {
       const start = await readTime(options);
@@ -60,7 +60,7 @@ export function createBeat(options: BeatOptions) {
         await nextTurn();
         const now = await store.now();
         const renewed = await acquire(now);
-        // With another fence, somebody else led meanwhile: what this beat has read is old.
+        // With another fence, someone else led meanwhile: what this beat has read is stale.
         return renewed?.fence === lease.fence && !signal?.aborted ? now : undefined;
       };
       const moved = await moveCursor(options, lease, start);
@@ -84,9 +84,8 @@ export function createBeat(options: BeatOptions) {
 }
 
 /**
- * In one transaction: moves the cursor to the newest slot that must be open, and stores the slots
- * that it passes until they are fully open. For a former holder of the lease, does nothing and
- * returns undefined.
+ * In one transaction: moves the cursor to the newest slot that must be open, and stores the passed
+ * slots until they are fully open. For a former leaseholder, does nothing and returns undefined.
  */
 async function moveCursor(
   { store, metrics }: BeatOptions,

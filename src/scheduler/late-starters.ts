@@ -29,7 +29,7 @@ export async function orderLateStarters(
   return now;
 }
 
-/** Does nothing for a former holder of the lease, whose cursor is old. */
+/** Does nothing for a former leaseholder: its cursor is stale. */
 async function orderStarted(
   { store }: ReconcileOptions,
   lease: Lease,

@@ -8,10 +8,10 @@ import type { ReconcileOptions, Renew } from "./reconcile.ts";
 /** Deployments in a page: few enough for a transaction well below 250 ms. */
 const PAGE = 1000;
 
-/** A beat spends at most this long on late runs, so that the next one is on time. */
+/** Maximum time that a beat spends on late runs: the next one must be on time. */
 const LATE_MS = 700;
 
-/** Late slots that are read at once: an outage of weeks leaves tens of thousands. */
+/** Late slots to read at once: an outage of weeks leaves tens of thousands. */
 const LATE_AT_ONCE = 100;
 
 /**

@@ -1,5 +1,5 @@
-// Publishes pending runs: new ones, and those that a scheduler left behind. A workflow's run that
-// overlaps the previous one is MISSED instead.
+// Publishes pending runs: new ones, and those left behind by a former scheduler. A workflow's run
+// that overlaps the previous one is MISSED instead.
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { PUBLISH_AHEAD_MS, dispatch } from "../dispatch/dispatch.ts";
 import { isFull, isUnavailable } from "../model/errors.ts";
@@ -13,7 +13,7 @@ const PAGE = 1000;
 /** One is read, one built, and one waits for the bus. */
 const PAGES_AT_ONCE = 3;
 
-/** The API publishes a manual run, or holds it back; after this long, that has failed. */
+/** The API publishes a manual run or holds it back; if it has done neither by then, it failed. */
 const ORDERER_GRACE_MS = 5000;
 
 export interface PublishOptions extends ReconcileOptions {
@@ -80,7 +80,7 @@ async function publishAll(
       options.log.error({ err, run_id, deployment_id, target_id }, "run cannot be published");
       return;
     }
-    // Halving isolates the run. Runs that the bus has taken must not go out in other messages.
+    // Halving isolates the run. Published runs must not go out in other messages.
     const ids = runs.map(({ result_id }) => result_id);
     const unpublished = new Set(await options.store.pendingRuns.unpublishedAmong(ids));
     const left = runs.filter(({ result_id }) => unpublished.has(result_id));
@@ -114,7 +114,7 @@ export async function missOverlapped(options: ReconcileOptions, now: number): Pr
   const overlapped = await store.pendingRuns.listOverlapped(due, OVERLAPPED_BATCH);
   if (overlapped.length === 0) return;
   const agents = await store.agents.list();
-  // Where no agent is online, the previous run is lost rather than running.
+  // Without an agent online, the previous run is lost rather than running.
   const missed = overlapped.map((run) =>
     missedFor(absenceOf(agents, run.location_id, run.due_time) ?? "still_running", run),
   );

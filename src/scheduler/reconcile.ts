@@ -1,5 +1,5 @@
-// Closes the ledger: a run that has no outcome in time is MISSED, with the reason that the facts
-// support.
+// Closes the ledger: a run without an outcome in time is MISSED, with the reason that fits the
+// facts.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { isOnline, takesTicks } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";

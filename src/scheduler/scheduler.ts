@@ -8,7 +8,7 @@ import { REASONS, reconcile } from "./reconcile.ts";
 export function createScheduler(options: BeatOptions): Service {
   const { log } = options;
   const beat = createBeat(options);
-  // So that the first missed run of a reason shows as an increase.
+  // Starts at 0: the first missed run of a reason then shows as an increase.
   for (const reason of REASONS) options.metrics.missed.inc({ reason }, 0);
   let leads = false;
   const crons = [

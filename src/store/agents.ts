@@ -1,5 +1,4 @@
-// Stores the agents of each location, as described by their latest heartbeats, and the orders for
-// them.
+// Stores the agents of each location, by their latest heartbeats, and the orders to them.
 import {
   AGENTS_KEPT_MS,
   MAX_AGENTS_PER_LOCATION,
@@ -33,9 +32,9 @@ export function createAgentStore(database: Database) {
       return row && { drain_ordered: row.drain_ordered === 1 };
     },
     /**
-     * Ignores a heartbeat that was overtaken or replayed: one sent no later than the latest known.
-     * A send time ahead of `now` is stored as `now`, and a stored one ahead of `now` is replaced,
-     * so both the agent's clock and the hub's may be set back.
+     * Ignores a late or replayed heartbeat: one sent no later than the latest known. A send time
+     * ahead of `now` is stored as `now`, and a stored one ahead of `now` is replaced, so both the
+     * agent's clock and the hub's may be set back.
      */
     record: (heartbeat: Heartbeat, seen: Seen): Promise<void> => record(database, heartbeat, seen),
     /**

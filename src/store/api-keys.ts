@@ -43,8 +43,8 @@ export function createApiKeyStore(database: Database) {
       return rows.map(toApiKey);
     },
     /**
-     * Returns the `identityOf` of each of these owners that has an active key, and of their
-     * namesakes in other organizations that have one.
+     * Returns the `identityOf` of each of these owners with an active key, and of their namesakes
+     * with one in other organizations.
      */
     ownersWithKey: (owners: readonly Ownership[]) => ownersWithKey(database, owners),
     /**

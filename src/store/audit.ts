@@ -72,7 +72,7 @@ export const createAuditStore = ({ kysely }: Database) => ({
   /** Returns entries ordered by time, in the page's direction. */
   async page(page: AuditPage): Promise<StoredAuditEntry[]> {
     const sign = page.order === "asc" ? 1 : -1;
-    // One query for each column, since each has its own index.
+    // One query per column: each has its own index.
     const entries = [
       ...(await pageBy(kysely, "org", page)),
       ...(await pageBy(kysely, "object_org", page)),

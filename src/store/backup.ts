@@ -25,8 +25,8 @@ export interface Contents {
 }
 
 /**
- * Backs up without blocking others that use the database. On failure, rejects with one line for
- * the operator, leaves nothing behind, and keeps an earlier backup of that name.
+ * Backs up without blocking other users of the database. On failure, rejects with one line for the
+ * operator, leaves nothing behind, and keeps an earlier backup of that name.
  */
 export async function backUp(options: BackupOptions): Promise<Contents> {
   const { database, to, replaces, onCopied, onChecking } = options;

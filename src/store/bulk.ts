@@ -1,5 +1,5 @@
-// Statements for many rows of plain values. Their text is constant, so that neither Kysely nor the
-// database compiles a query of a thousand values: SQLite runs one prepared statement for each row,
+// Statements for many rows of plain values. Their text is constant, so neither Kysely nor the
+// database compiles a query of a thousand values: SQLite runs one prepared statement per row,
 // PostgreSQL one statement for all.
 import type { Kysely } from "kysely";
 import type { Schema } from "./schema.ts";
@@ -42,6 +42,6 @@ export function textOfInsert(
   return `insert into ${into} (${names.join(", ")}) ${source(expressions.join(", "))} ${onConflict}`;
 }
 
-/** For `on conflict … do update set`: takes the columns from the row that was not inserted. */
+/** For `on conflict … do update set`: takes the columns from the rejected row. */
 export const takeExcluded = (columns: readonly string[]): string =>
   columns.map((column) => `${column} = excluded.${column}`).join(", ");

@@ -1,5 +1,5 @@
-// Reads what a list of calls shows for many calls at once: what they are, where they run, how they
-// last ended, and their last hours.
+// Reads the overview of many calls at once: what they are, where they run, their latest outcomes
+// and their last hours.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Actor, Owned, Ownership } from "../model/access.ts";

@@ -26,8 +26,8 @@ export interface Database {
 const ATTEMPTS = 4;
 
 /**
- * Joins the current transaction, or starts one and repeats it when it collides with another.
- * Rejects with `unavailable` when every attempt collided.
+ * Joins the current transaction, or starts one and retries it when it conflicts with another.
+ * Rejects with `unavailable` if every attempt conflicts.
  */
 export async function inTransaction<T>(
   database: Database,
@@ -71,8 +71,8 @@ export const inSnapshot = <T>(
         .execute((kysely) => read({ ...database, kysely }));
 
 /**
- * Reads a page by the index that has its order. PostgreSQL's planner has no statistics on the rows
- * of the last seconds: it assumes that they are few, and would collect and sort them for each page.
+ * Reads a page by the index in its order. PostgreSQL's planner has no statistics on the rows of the
+ * last seconds: it assumes few, and would collect and sort them for each page.
  */
 export const inIndexOrder = <T>(
   database: Database,
@@ -91,7 +91,7 @@ const collided = (cause: unknown): Error =>
     cause,
   });
 
-/** Splits the items, so that each statement stays within the parameter limit of both drivers. */
+/** Splits the items: each statement must stay within both drivers' parameter limits. */
 export function chunksOf<T>(items: readonly T[], size = 500): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
     items.slice(n * size, (n + 1) * size),
@@ -99,8 +99,8 @@ export function chunksOf<T>(items: readonly T[], size = 500): T[][] {
 }
 
 /**
- * Inserts the rows in the order given. Use the same order everywhere, so that transactions on the
- * same rows wait for one another and do not deadlock. Call it in a transaction.
+ * Inserts the rows in the order given. Use the same order everywhere: transactions on the same rows
+ * then wait for one another instead of deadlocking. Call it in a transaction.
  */
 export async function insertRows<Column extends string>(
   { kysely, runBulk }: Database,
@@ -111,7 +111,7 @@ export async function insertRows<Column extends string>(
   if (rows.length > 0) await runBulk(kysely, insert, rows);
 }
 
-/** A condition that takes any number of values and leaves the statement's text constant. */
+/** A condition on any number of values that keeps the statement's text constant. */
 export const isAmong = (
   { rowLocks }: Database,
   column: string,

@@ -1,4 +1,4 @@
-// Packs what a result or an insights report has beside its columns: JSON, compressed where that
+// Packs the data of a result or an insights report beside its columns: JSON, compressed where that
 // pays. Both forms stay readable forever; the first byte tells them apart.
 import { createInflate, deflateSync } from "node:zlib";
 import type { Inflate } from "node:zlib";
@@ -87,8 +87,8 @@ const OPENING_BRACE = 0x7b;
 const inflate = createInflater();
 
 /**
- * Inflates one value after another on the same stream: a stream for each would take more memory
- * than the value, and would be garbage-collected later.
+ * Inflates one value after another on the same stream: a stream per value would take more memory
+ * than the value, and be garbage-collected later.
  */
 function createInflater(): (bytes: Uint8Array) => Promise<Buffer> {
   let stream: Inflate | undefined;

@@ -34,7 +34,7 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     /** Returns false if one exists with this id, or with this name in its workspace. */
     insert: async (document: NewDocument): Promise<boolean> =>
       insertDocument(database, await sealed(document, sealing)),
-    /** Locks the row until the end of the transaction, so that concurrent updates queue. */
+    /** Locks the row until the end of the transaction: concurrent updates queue. */
     getForUpdate: (kind: ResourceKind, id: string): Promise<StoredDocument | undefined> =>
       one(
         database.rowLocks
@@ -59,7 +59,7 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
      */
     replace: async (document: NewDocument): Promise<void> =>
       replaceDocument(database, await sealed(document, sealing)),
-    /** Returns false if there is no such document, perhaps since another transaction removed it. */
+    /** Returns false if there is no such document, or another transaction has removed it. */
     remove: (kind: ResourceKind, id: string): Promise<boolean> =>
       removeDocument(database, kind, id),
     /** Lists the documents that `reader` may read. Uses an index on either database. */
@@ -208,9 +208,9 @@ const workspacesQuery = ({ kysely }: Database, { owner, org }: Actor, page: Page
     .limit(page.limit);
 
 /**
- * Selects what `reader` may read: one index range for each kind of access (own, shared with the
- * organization, shared with the community), each limited to the page's size, so that the cost of a
- * page does not grow with the number of documents.
+ * Selects what `reader` may read: one index range per kind of access (own, shared with the
+ * organization, shared with the community), each limited to the page's size: the cost of a page
+ * does not grow with the number of documents.
  */
 export function listQuery(
   { kysely }: Database,

@@ -16,8 +16,8 @@ interface StatPlace {
 }
 
 /**
- * Deletes the statistics before their histograms: a result recorded concurrently has by then
- * committed its histogram, or makes new rows.
+ * Deletes the statistics before their histograms: by then, a result recorded concurrently has
+ * committed its histogram, or creates new rows.
  */
 export async function removeHours(database: Database, batch: Batch): Promise<Removed> {
   const { kept, limit, dryRun = false } = batch;

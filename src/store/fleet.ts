@@ -32,7 +32,7 @@ export function createFleetStore(database: Database) {
   const { kysely } = database;
   return {
     calls: createMonitoredCallStore(database),
-    /** Counts by location the pending runs that expire first, at most `limit`. */
+    /** Counts, by location, the pending runs that expire first, at most `limit`. */
     pendingRuns: (limit: number): Promise<PendingAt[]> =>
       countPending(kysely, limit).select("location_id").groupBy("location_id").execute(),
     /** Counts the same runs by location and owner. */
@@ -49,7 +49,7 @@ export function createFleetStore(database: Database) {
       countPage(database, after, limit),
     /** Returns since when the longest-waiting report is overdue; undefined if none is. */
     insightsOverdueSince: (now: number): Promise<number | undefined> => overdueSince(database, now),
-    /** Returns the first expiry of a token that a call uses and nobody renews, if there is one. */
+    /** Returns the earliest expiry of a used token that cannot be renewed, if there is one. */
     firstTokenExpiry: (): Promise<string | undefined> => firstTokenExpiry(database),
   };
 }
@@ -143,7 +143,7 @@ async function overdueSince(database: Database, now: number): Promise<number | u
   const stale = await createInsightMarks(database).listStale(until, undefined, STALE_LOOKED_AT);
   const since = [
     ...unmarked.map(({ end }) => end + INSIGHT_DELAY_MS),
-    // A mark's version starts as the time at which the mark was made.
+    // A mark's version starts as the time of its creation.
     ...stale.map(({ kind, start, version }) =>
       Math.max(version, periodEnd(kind, start) + INSIGHT_DELAY_MS),
     ),

@@ -80,7 +80,7 @@ function changesOf(
   replaced: readonly CountedPlace[],
   numberOf: NumberOf,
 ): Change[] {
-  // Results of the same hour have their day and month in common too.
+  // Results of the same hour share their day and month.
   const byHour = Map.groupBy(
     added,
     ({ call_id, location_id, result, time }) =>
@@ -98,8 +98,8 @@ function changesOf(
   };
   for (const group of byHour.values()) add(group[0] as CountedResult, summarizeResults(group));
   for (const place of replaced) add(place, countOnly(-1));
-  // In the same order everywhere, so that transactions on the same rows wait for one another and
-  // do not deadlock.
+  // In the same order everywhere: transactions on the same rows wait for one another instead of
+  // deadlocking.
   return [...changes.values()].toSorted(({ key: a }, { key: b }) => compare(a, b));
 }
 
@@ -168,7 +168,7 @@ const KEY_TYPES = {
 
 const sumOf = (column: string): string => `${column} = stats.${column} + excluded.${column}`;
 
-// Subtracting a MISSED may leave a count of 0: null avoids dividing by it, and the term becomes 0.
+// Subtracting a MISSED may leave a count of 0: null avoids the division, and the term becomes 0.
 const [BEFORE, ADDED] = ["stats.count", "excluded.count"];
 const TOTAL = `nullif(${BEFORE} + ${ADDED}, 0)`;
 const DELTA = "(excluded.mean - stats.mean)";

@@ -1,5 +1,5 @@
-// Reads what a report is computed from: a call's single results, counted in the database, and its
-// hours. An index covers the results (by time, or on PostgreSQL within each day): no row is read.
+// Reads the inputs of a report: a call's single results, counted in the database, and its hours. An
+// index covers the results (by time, or on PostgreSQL within each day): no row is read.
 import { sql } from "kysely";
 import type { Outlier } from "../model/insight.ts";
 import type { CountedLatency, HourResults } from "../model/insight-report.ts";

@@ -1,4 +1,4 @@
-// Lists insights reports: those that a reader may see, those of one call, those of one period.
+// Lists insights reports: those visible to a reader, those of one call, those of one period.
 import { sql } from "kysely";
 import type { Actor } from "../model/access.ts";
 import { kindOf, REPORT_TYPES } from "../model/insight.ts";
@@ -9,7 +9,7 @@ import { isNotOf, isOf, isOutside } from "./identity.ts";
 import { withRanks } from "./insight-ranks.ts";
 import { numberOf } from "./names.ts";
 
-/** A page of reports, in the order in which they were first made. */
+/** A page of reports, in order of creation. */
 export interface InsightPage {
   /** The `number` of a report, exclusive. */
   readonly after: number;
@@ -33,7 +33,7 @@ interface NamedInsight extends Omit<InsightSummary, "rank"> {
 }
 
 export const createInsightLists = (database: Database) => ({
-  /** Lists the reports that `reader` may see, in the order in which they were first made. */
+  /** Lists the reports that `reader` may see, in order of creation. */
   list: async (reader: Actor, page: InsightPage): Promise<ListedInsight[]> =>
     readListed(database, readableIds(database, reader, page)),
   /** Lists the reports of one call in the same order, whoever may see them. */

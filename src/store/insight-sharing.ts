@@ -1,5 +1,5 @@
-// Stores who may see the reports of a call. Each report copies the sharing of its call, so that the
-// cost of a list's page does not grow with the number of reports.
+// Stores who may see the reports of a call. Each report copies its call's sharing: the cost of a
+// list's page does not grow with the number of reports.
 import type { Call } from "../model/call.ts";
 import type { Database } from "./database.ts";
 import { numberOf } from "./names.ts";
@@ -12,8 +12,8 @@ interface Sharing {
 }
 
 /**
- * Returns undefined if the call has been deleted. In a transaction, keeps the call from being
- * changed or deleted until the end.
+ * Returns undefined if the call has been deleted. In a transaction, locks the call against changes
+ * and deletion until the end.
  */
 export async function sharingOf(
   { kysely, rowLocks }: Database,

@@ -1,4 +1,4 @@
-// Stores insights reports. A report's rank follows from its owner's other reports when it is read.
+// Stores insights reports. A report's rank is derived from its owner's other reports on reading.
 import { kindOf, REPORT_TYPES } from "../model/insight.ts";
 import type {
   Insight,
@@ -19,7 +19,7 @@ import { sharingOf } from "./insight-sharing.ts";
 import { numberNames, numberOf } from "./names.ts";
 import { createInsightMarks, unmark } from "./stale-insights.ts";
 
-/** What to do with a report that was to be computed: store a new one, or keep or remove the old. */
+/** How to settle a report: store a new one, or keep or remove the old one. */
 export type Settlement = NewInsight | "keep" | "remove";
 
 export type InsightMeasures = Pick<Insight, (typeof MEASURES)[number]>;
@@ -30,8 +30,8 @@ export const createInsightStore = (database: Database) => ({
   ...createInsightLists(database),
   /**
    * Settles a report and removes its mark, atomically. Returns false and does nothing if the mark
-   * has changed or gone since it was read: another process was faster, or there are results that
-   * this report does not count. Stores nothing for a call that has been deleted.
+   * has changed or gone since it was read: another process was faster, or the report lacks newer
+   * results. Stores nothing for a deleted call.
    */
   settle: (stale: StaleInsight, settlement: Settlement): Promise<boolean> =>
     inTransaction(database, async (transaction) => {

@@ -1,5 +1,5 @@
-// Opens a store read-only, to examine its state without changing anything, not even a schema that
-// is too old.
+// Opens a store read-only, to examine its state without changing anything, not even an outdated
+// schema.
 import { sql } from "kysely";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -75,7 +75,7 @@ function inspectionOf(database: Database) {
     agents: store.agents,
     /** Returns the time by the database server's clock, or this machine's without a server. */
     now: () => store.now(),
-    /** Whether the database has a clock of its own. */
+    /** Whether the database has its own clock. */
     hasClock: database.rowLocks,
     schema: () => schemaState(kysely),
     /** Rejects unless this sealer holds every key that the secrets are encrypted with. */
@@ -93,7 +93,7 @@ function inspectionOf(database: Database) {
     deployments: () => deployments(database),
     ...createLedgerAudit(database),
     ...createRecentRuns(database),
-    /** Counts the reports that wait to be computed, and since when the oldest is overdue. */
+    /** Returns the number of pending reports, and since when the oldest is overdue. */
     async waitingInsights(now: number) {
       const marks = kysely.selectFrom("stale_insights");
       const { reports } = await marks

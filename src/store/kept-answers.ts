@@ -8,9 +8,9 @@ const placeOf = (id: string) => `kept_answers/${id}`;
 
 export const createAnswerStore = ({ kysely }: Database, { sealer }: Sealing) => ({
   /**
-   * Returns undefined for the first request since `since`, which must then keep its answer in the
-   * same transaction. Other requests wait for that transaction to end and get the kept answer. Call
-   * it in a transaction.
+   * Returns undefined for the first request since `since`, which must keep its answer in the same
+   * transaction. Others wait for that transaction to end and get the kept answer. Call it in a
+   * transaction.
    */
   async claim(id: string, now: number, since: number): Promise<KeptAnswer | undefined> {
     await kysely

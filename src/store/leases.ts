@@ -1,9 +1,9 @@
-// Stores leases: which process does a job, such as opening slots, and how far its cursor has come.
+// Stores leases: which process does a job, such as opening slots, and its cursor.
 import type { Database } from "./database.ts";
 import type { Lease } from "./records.ts";
 
-// To a process that was paused, another's lease seems to expire slightly too late; after the clock
-// was set back, far too late.
+// To a paused process, another's lease seems to expire slightly too late; after the clock was set
+// back, far too late.
 const CLOCK_STEP_TTLS = 6;
 
 /** Compare-and-set in the database, with a fence against former holders. */
@@ -49,7 +49,7 @@ export function createLeaseStore({ kysely }: Database) {
         .returningAll()
         .executeTakeFirst();
     },
-    /** Moves the cursor. Returns false if the lease has another fence or cursor by now. */
+    /** Moves the cursor. Returns false if the lease's fence or cursor has changed. */
     async advance(lease: Lease, cursor: number): Promise<boolean> {
       const { numUpdatedRows } = await ofLease(lease)
         .set({ cursor })

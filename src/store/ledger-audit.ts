@@ -101,7 +101,7 @@ async function auditSlot(database: Database, slot: number): Promise<SlotAudit> {
 const IS_MISSING = sql`pending is null and result is null and workflow_result is null`;
 const IS_TWICE = sql`pending is not null and (result is not null or workflow_result is not null)`;
 
-/** The ids of the runs due in the slot, except by new schedules: the beat has yet to see those. */
+/** The ids of the runs due in the slot, except by schedules that the beat has not seen yet. */
 const dueIn = (slot: number, minutes: number) => sql`
   select deployment_id, substr(
       cast(${timesOfIds(slot, minutes)} as text),

@@ -17,7 +17,7 @@ export const createMasterKeyStore = (database: Database, { sealer }: Sealing) =>
   /** The id of the current key. */
   keyId: sealer.keyId,
   /**
-   * Registers the current key as one that the database is sealed with. Rejects, changing nothing,
+   * Registers the current key as one of the database's sealing keys. Rejects, changing nothing,
    * unless the process holds every registered key.
    */
   claim: (): Promise<void> =>

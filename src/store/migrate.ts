@@ -58,14 +58,14 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
 
 export const NEWEST = Object.keys(MIGRATIONS).at(-1) as string;
 
-/** Whoever waits for a lock blocks all who come later, so a migration gives way and retries. */
+/** A waiting lock request blocks all later ones, so a migration gives up and retries. */
 export const LOCK_TIMEOUT_MS = 1000;
 const GIVE_WAY_MS = 1000;
 
 /**
  * Applies the missing migrations in one transaction and returns their names. Several processes may
- * do so at once: waits for those that use the tables or are migrating. Rejects, changing nothing,
- * if a newer Sonde made the schema.
+ * do so at once: waits for those using the tables or migrating. Rejects, changing nothing, if the
+ * schema is a newer Sonde's.
  */
 export async function migrate({ kysely, isTransient }: Database): Promise<string[]> {
   const migrator = new Migrator({

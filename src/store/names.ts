@@ -38,7 +38,7 @@ async function readOrInsert(
   names: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const numbers = await numbersOf(database, names);
-  // In the same order everywhere, so that transactions that add the same names do not deadlock.
+  // In the same order everywhere: transactions that add the same names must not deadlock.
   const missing = names.filter((name) => !numbers.has(name)).toSorted();
   if (missing.length === 0) return numbers;
   await insertRows(
@@ -49,7 +49,7 @@ async function readOrInsert(
   return new Map([...numbers, ...(await numbersOf(database, missing))]);
 }
 
-/** Caches the names of committed rows, so that they need not be queried again. */
+/** Caches the names of committed rows. */
 export function keep({ numbers }: Database, added: ReadonlyMap<string, number>): void {
   if (numbers.size + added.size > MOST_KEPT) numbers.clear();
   for (const [name, number] of added) numbers.set(name, number);

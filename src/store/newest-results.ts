@@ -13,13 +13,12 @@ import { idsOfStarts } from "./result-days.ts";
 const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
 
 /**
- * How many days to look at, in UTC, up to and including today. A deployment has an outcome each
- * day, except for one that a change of its delay skips: older results are not of what is deployed
- * now.
+ * Days to search, in UTC, up to and including today. A deployment has an outcome each day, except
+ * one skipped by a change of its delay: older results do not describe the current deployments.
  */
 const DAYS = 4;
 
-/** How many hours to look at first. */
+/** Hours to search first. */
 const LATELY = 3;
 
 /** A call, and where it runs. */

@@ -139,7 +139,7 @@ export async function explainedOf(
   return new Error(`cannot reach ${server} (${reason}): ${advice}`, { cause });
 }
 
-/** SQLSTATE too_many_connections: the server runs, and has no connection left. */
+/** SQLSTATE too_many_connections: the server is up, but has no connection left. */
 const isCrowded = (cause: unknown): boolean =>
   (cause as { code?: unknown } | null)?.code === "53300";
 
@@ -154,7 +154,7 @@ function withAdvice(cause: unknown, file: string): unknown {
     : cause;
 }
 
-/** Reports each document once: runs, lists and renewals read the same ones again and again. */
+/** Reports each document once: runs, lists and renewals read the same ones repeatedly. */
 function onceEach(report: Sealing["onUnreadable"] = () => undefined): Sealing["onUnreadable"] {
   const reported = new Set<string>();
   return (found) => {

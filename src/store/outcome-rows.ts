@@ -80,8 +80,8 @@ async function lockResults(
   database: Database,
   ids: readonly string[],
 ): Promise<[string, StoredOutcome][]> {
-  // Without a join: after waiting for a lock, PostgreSQL looks again at the locked row alone, and
-  // would drop it if its result no longer matched the name that was read before.
+  // Without a join: after waiting for a lock, PostgreSQL rereads only the locked row, and would
+  // drop it if its result no longer matched the name read before.
   const query = database.kysely
     .selectFrom("results")
     .select(["id", "owner", "due_time", "time", "location", "call", "result"])

@@ -11,7 +11,7 @@ import type { Database } from "./database.ts";
 
 const DAYS_AHEAD = 3;
 
-/** Later transactions queue behind a lock that waits, so this one retries instead of waiting. */
+/** Later transactions queue behind a waiting lock, so this one retries instead. */
 const LOCK_TIMEOUT = "50ms";
 const LOCK_ATTEMPTS = 5;
 const LOCK_PAUSE_MS = 100;
@@ -46,8 +46,8 @@ export async function partitionsOf(
 }
 
 /**
- * Creates the tables of today and the next three days. Results of a day without one go into a table
- * for all other ids, from which expired rows are removed one by one.
+ * Creates the tables of today and the next three days. Results of other days go into a default
+ * table, from which expired rows are removed one by one.
  */
 export async function makePartitions(database: Database, now: number): Promise<void> {
   if (!database.rowLocks) return;
@@ -116,8 +116,8 @@ async function withLock({ kysely }: Database, work: (run: Run) => Promise<void>)
 }
 
 /**
- * Creates a table for each day of the ids that an empty database is about to get, in place of the
- * tables that it has. `nextId` returns the first id at or after a text. Call it in a transaction.
+ * Creates, in an empty database, a table for each day of the ids to be inserted, replacing the
+ * existing ones. `nextId` returns the first id at or after a text. Call it in a transaction.
  */
 export async function divideByDays(
   database: Database,

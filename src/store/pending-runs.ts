@@ -18,7 +18,7 @@ export function createPendingRunStore(database: Database) {
     insert: (runs: readonly PendingRun[]): Promise<PendingRun[]> =>
       inTransaction(database, (transaction) => insertNew(transaction, runs)),
     get: (resultId: string) => one(rows().where("result_id", "=", resultId)),
-    /** Undefined for a run whose tick was not handed to the bus. */
+    /** Undefined for an unpublished run. */
     getPublished: (resultId: string) =>
       one(rows().where("result_id", "=", resultId).where("published", "=", 1)),
     /** Stores the plans; a run that already has one keeps it. */
@@ -55,8 +55,8 @@ export function createPendingRunStore(database: Database) {
     listExpired: (before: number, limit: number): Promise<ExpiredRun[]> =>
       expired(database, before, limit),
     /**
-     * Takes back unpublished runs of the target, or of one deployment of it, due more than `leadMs`
-     * after `now`: others may be being published. Returns those that are due, to get an outcome.
+     * Cancels unpublished runs of the target, or of one of its deployments, due more than `leadMs`
+     * after `now`: others may be on their way. Returns those that are due, to get an outcome.
      */
     withdraw: (of: Withdrawn, now: number, leadMs: number): Promise<PendingRun[]> =>
       inTransaction(database, (transaction) => withdraw(transaction, of, now, leadMs)),
@@ -176,7 +176,7 @@ async function insertNew(database: Database, runs: readonly PendingRun[]): Promi
   return inserted;
 }
 
-/** An outcome stored between the check and the insert has closed the run: it must not reopen. */
+/** An outcome stored between check and insert has closed the run: it must not reopen. */
 async function removeEnded(
   database: Database,
   ids: readonly string[],

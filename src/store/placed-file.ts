@@ -1,4 +1,4 @@
-// Files that take their final name once they are complete, and have a temporary one until then.
+// Files with a temporary name until they are complete.
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -22,8 +22,8 @@ export function removeDatabase(path: string): void {
 }
 
 /**
- * Removes the incomplete files of processes that were killed. Call it before this process begins
- * its own: in a container, it has the same pid at each start.
+ * Removes incomplete files of killed processes. Call it before this process begins its own: in a
+ * container, the pid is the same at each start.
  */
 export function removeLeftovers(path: string): void {
   const folder = dirname(path);

@@ -1,4 +1,4 @@
-// TLS to PostgreSQL, as the parameters of its URL ask for it: verified, unless they say otherwise.
+// TLS to PostgreSQL by the parameters of its URL: verified unless they say otherwise.
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { show } from "../model/validate.ts";
@@ -10,7 +10,7 @@ export interface SecuredUrl {
 }
 
 const PARAMETERS = ["ssl", "sslmode", "sslrootcert", "sslcert", "sslkey", "uselibpqcompat"];
-/** libpq's name for the authorities that the system trusts. */
+/** libpq's name for the system's trusted CAs. */
 const SYSTEM = "system";
 
 /**
@@ -60,7 +60,7 @@ export const isTlsFault = (error: unknown): error is Error =>
 
 /** Returns the reason in parentheses, and what to do about it. */
 export function tlsAdvice(error: Error): string {
-  // Node adds advice about an option of its own.
+  // Node adds advice about one of its own options.
   const [reason] = error.message.split(";");
   return `(${reason}): ${remedyOf(error)}`;
 }

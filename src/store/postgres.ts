@@ -15,7 +15,7 @@ import { isTlsFault, securedUrl } from "./postgres-tls.ts";
 export interface PostgresOptions {
   /** `postgres://…` */
   readonly url: string;
-  /** PEM of the authorities that its certificate is verified with; turns TLS on. */
+  /** PEM of the CAs that verify its certificate; turns TLS on. */
   readonly ca?: string | undefined;
   readonly maxConnections?: number;
   /** After this time the server cancels a statement. 0: never, for work that may take hours. */
@@ -29,7 +29,7 @@ export interface PostgresOptions {
   readonly metrics?: DatabaseMetrics | undefined;
 }
 
-/** Also limits the wait for a pooled connection when all are busy. */
+/** Also limits the wait for a free pooled connection. */
 const CONNECT_TIMEOUT_MS = 5000;
 const TIMEOUT_MS = 30_000;
 /** Gives the server time to cancel first; the client gives up only if it does not answer. */
@@ -40,7 +40,7 @@ const IDLE_IN_TRANSACTION_MS = 10_000;
 export function openPostgres(options: PostgresOptions): Database {
   const pool = poolOf(options);
   const numbers = new Map<string, number>();
-  // It may lead to a standby that took over and lacks the names that were committed last.
+  // It may lead to a promoted standby that lacks the names committed last.
   pool.on("connect", () => numbers.clear());
   pool.on("error", (error) => options.onConnectionLost?.(error));
   options.metrics?.watch(() => pool);

@@ -1,5 +1,5 @@
-// Prepares queries of the hot paths: built and compiled once for each database, then executed with
-// new values each time.
+// Prepares queries of the hot paths: built and compiled once per database, then executed with new
+// values.
 import type { Compilable, CompiledQuery, Kysely, QueryResult } from "kysely";
 import type { Schema } from "./schema.ts";
 

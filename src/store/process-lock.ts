@@ -6,9 +6,9 @@ import { DatabaseSync } from "node:sqlite";
 const SQLITE_BUSY = 5;
 
 /**
- * Locks a separate file, so that short commands can use the database while a process serves it.
- * Returns the function that unlocks it. Throws with one line for the operator if another process
- * holds the lock, or the file cannot be locked.
+ * Locks a separate file: short commands can use the database while a process serves it. Returns the
+ * unlock function. Throws with one line for the operator if another process holds the lock, or the
+ * file cannot be locked.
  */
 export function lockForProcess(
   path: string,

@@ -1,5 +1,4 @@
-// What was recorded in the last minutes, for listeners: one row per transaction, in the order of
-// the commits.
+// Outcomes recorded in the last minutes, for listeners: one row per transaction, in commit order.
 //
 // On PostgreSQL, a row gets its number before its transaction commits, so it may appear behind one
 // that has been read already. Rows are therefore ordered by transaction, and read only once no
@@ -37,8 +36,8 @@ export const createRecordedStore = (database: Database) => ({
     return readRows(database, isAfter, "asc", limit);
   },
   /**
-   * Removes rows older than this that readers could have read, except the newest of them: it tells
-   * that nothing came after it.
+   * Removes rows older than this that readers could have read, except the newest: it shows that
+   * nothing came after it.
    */
   async prune(olderThanMs: number): Promise<void> {
     const until = sql`${await nowIn(database)} - ${olderThanMs}`;
@@ -118,7 +117,7 @@ const unpacked = (packed: Packed): RecordedOutcome => {
   return { ...ids, result, time, latency, is_late: late === 1 };
 };
 
-/** The time by the database server, if there is one: the clocks of processes differ. */
+/** The time of the database server, if there is one: processes' clocks differ. */
 const nowIn = async ({ rowLocks, timeOf: read, kysely }: Database): Promise<RawBuilder<number>> =>
   rowLocks
     ? sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`

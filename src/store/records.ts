@@ -1,4 +1,4 @@
-// The records that go into the store and come out of it. Times are epoch milliseconds.
+// The records stored and returned by the store. Times are epoch milliseconds.
 import type { Owned, Ownership, Principal } from "../model/access.ts";
 import type { Location } from "../model/location.ts";
 import type { KeyState } from "../model/location-key.ts";
@@ -28,7 +28,7 @@ export interface ResultPage extends Page {
 
 // Owned resources
 
-/** A resource's JSON document, and the fields that access to it depends on. */
+/** A resource's JSON document, and the fields that determine access to it. */
 export interface StoredDocument<D = unknown> extends Owned {
   readonly id: string;
   readonly kind: ResourceKind;
@@ -75,7 +75,7 @@ export interface Lease {
   readonly holder: string;
   readonly fence: number;
   readonly expires_at: number;
-  /** How far the work has come: for the scheduler, the newest open slot. Null at first. */
+  /** The position of the work: for the scheduler, the newest open slot. Null at first. */
   readonly cursor: number | null;
 }
 
@@ -122,7 +122,7 @@ export type RunPlan = Pick<PendingRun, "result_id" | "expires_at"> & {
 };
 
 export interface UnpublishedRun extends PendingRun {
-  /** Left to the beat when it was ordered: its token was about to be renewed. */
+  /** Left to the beat on ordering: its token was about to be renewed. */
   readonly held_back: boolean;
 }
 

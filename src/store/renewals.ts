@@ -1,5 +1,5 @@
-// When each token is due for renewal, and which process has claimed it: columns beside the token,
-// so that only due tokens are read, and an owner can write a claimed token.
+// When each token is due for renewal, and which process has claimed it: columns beside the token.
+// Only due tokens are read, and an owner can write a claimed token.
 import { sql } from "kysely";
 import type { ExpressionBuilder } from "kysely";
 import { AT_ONCE, LEAST_BETWEEN_MS } from "../model/token-renewal.ts";
@@ -26,7 +26,7 @@ export function createRenewalStore({ kysely }: Database) {
      */
     listDue: (now: number): Promise<DueToken[]> => dueTokens(kysely, now),
     /**
-     * Reserves the token for one process until `until`, even if it is written meanwhile. False if
+     * Claims the token for one process until `until`, even if it is written meanwhile. False if
      * another process was first.
      */
     async claim(id: string, now: number, until: number): Promise<boolean> {
@@ -37,7 +37,7 @@ export function createRenewalStore({ kysely }: Database) {
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0n;
     },
-    /** Notes that the endpoint of a claimed token is about to be asked. */
+    /** Records that the endpoint of a claimed token is about to be called. */
     async noteAsked(id: string, claimed: number, now: number): Promise<void> {
       await claimedUntil(id, claimed).set({ renewal_asked: now }).execute();
     },

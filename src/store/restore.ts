@@ -65,7 +65,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   }
 }
 
-/** Leaves the database its name too until the copy takes it: a start always finds a database. */
+/** The database also keeps its name until the copy takes it: a start always finds a database. */
 function setAside(database: string, aside: string): void {
   foldLog(database);
   try {

@@ -1,6 +1,6 @@
-// Narrows queries to days of results. On PostgreSQL, a day of results is a table, by the time in
-// their ids. A query with bounds on ids opens only the tables of those days: planning for all of
-// them takes longer than most queries.
+// Narrows queries to days of results. On PostgreSQL, each day of results is a table, by the time in
+// their ids. A query with bounds on ids opens only those days' tables: planning for all takes
+// longer than most queries.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { expiredIdsBefore, RETENTION_LEASE } from "../model/retention.ts";
@@ -81,7 +81,7 @@ const ALL_TIMES: TimeRange = { start: 0, end: Number.MAX_SAFE_INTEGER };
 const WINDOWS_MS = [2 * DAY_MS, 16 * DAY_MS];
 
 /**
- * Divides all times from `from` (inclusive) on into growing ranges: a page that the first one fills
+ * Divides all times from `from` (inclusive) on into growing ranges: a page filled by the first
  * opens few tables.
  */
 export function growingRanges(

@@ -1,4 +1,4 @@
-// Converts between a result and its rows: columns for what lists, statistics and the ledger query,
+// Converts between a result and its rows: columns for queries by lists, statistics and the ledger,
 // the rest packed beside them.
 import type { Selectable } from "kysely";
 import type { Context } from "../model/context.ts";

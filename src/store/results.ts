@@ -115,7 +115,7 @@ async function recordReports(
   const stored = await lockOutcomes(transaction, ids);
   const accepted = new Map<string, Outcome>();
   let [duplicate, unknown, late] = [0, 0, 0];
-  // If two reports are on the same run, MISSED gives way, as it does across batches.
+  // Of two reports on the same run, MISSED gives way, as across batches.
   for (const report of reports.toSorted((a, b) => Number(isMissed(a)) - Number(isMissed(b)))) {
     const { run_id, results, workflow = null, context } = report;
     const before = stored.get(run_id);
@@ -134,10 +134,7 @@ async function recordReports(
   return { recorded: outcomes.length, late, duplicate, unknown };
 }
 
-/**
- * Whether the report is on the ordered run and its calls only, and comes from the location where
- * the run was ordered.
- */
+/** Whether the report covers exactly the ordered run and its calls, and comes from its location. */
 function fits(report: RunReport, order: Order): boolean {
   const { run_id, location_id, results, workflow = null } = report;
   const { target_kind, target_id } = order;

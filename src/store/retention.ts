@@ -1,4 +1,4 @@
-// Removes expired rows, oldest first, in batches that the caller sizes and paces.
+// Removes expired rows, oldest first, in batches sized and paced by the caller.
 import { sql } from "kysely";
 import type { Kysely, RawBuilder } from "kysely";
 import { COUNTING_LEASE, expiredIdsBefore } from "../model/retention.ts";
@@ -15,7 +15,7 @@ import type { Schema } from "./schema.ts";
 
 export const createRetentionStore = (database: Database) => ({
   /**
-   * How long a batch should take. SQLite blocks the process meanwhile; on PostgreSQL, hardly
+   * Target duration of a batch. SQLite blocks the process meanwhile; on PostgreSQL, hardly
    * anything waits for expired rows, and small batches would mostly wait for the disk.
    */
   batchMs: database.rowLocks ? 100 : 8,
@@ -29,14 +29,14 @@ export const createRetentionStore = (database: Database) => ({
   async writeBack(): Promise<void> {
     if (!database.rowLocks) await sql`pragma wal_checkpoint(passive)`.execute(database.kysely);
   },
-  /** Creates the tables for the results of the days to come. */
+  /** Creates the tables for the coming days' results. */
   makeAhead: (now: number): Promise<void> => makePartitions(database, now),
   /** Drops the table of the oldest day after a place, if all its rows have expired. */
   dropDay: (kind: ExpiringKind, batch: Pick<Batch, "kept" | "after">): Promise<Removed> =>
     dropDay(database, kind, batch),
   /** Returns a time: no result that started then or later has been removed. */
   completeSince: (): Promise<number> => completeSince(database),
-  /** The time from which the last removal counted its days back; null before the first. */
+  /** The time from which the last removal counted back its days; null before the first. */
   async lastCountedFrom(): Promise<number | null> {
     const leases = database.kysely.selectFrom("leases").select("cursor");
     return (await leases.where("name", "=", COUNTING_LEASE).executeTakeFirst())?.cursor ?? null;

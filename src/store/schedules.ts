@@ -39,8 +39,8 @@ export function createScheduleStore(database: Database) {
       return found.map(({ target_id }) => target_id);
     },
     /**
-     * Orders no more runs of the deployment that are due after `now`, not even for a trigger that
-     * has passed and whose delay has not. Pending runs stay in the ledger.
+     * Orders no more runs of the deployment that are due after `now`, not even for a past trigger
+     * whose delay is not over. Pending runs stay in the ledger.
      */
     remove: (deploymentId: string, now: number): Promise<void> =>
       inTransaction(database, (transaction) => endSchedules(transaction, deploymentId, now)),

@@ -22,8 +22,8 @@ export const sealDocument = <D extends Sealable>(stored: D, sealer: Sealer): Pro
   replaceSecrets(stored, (value, place) => sealer.seal(JSON.stringify(value), place));
 
 /**
- * Opens the document's secrets. If that fails, they are null and `unreadable` is set, so that other
- * documents, and the rest of this one, can still be read.
+ * Opens the document's secrets. If that fails, they are null and `unreadable` is set: other
+ * documents, and the rest of this one, stay readable.
  */
 export async function openDocument<D extends Sealable>(
   stored: D,

@@ -1,4 +1,4 @@
-// Sessions of the web pages, and codes that sign in once. Each stands for an API key and ends with
+// Sessions of the web pages, and one-time sign-in codes. Each represents an API key and ends with
 // it. Both are stored as hashes.
 import type { Database } from "./database.ts";
 import { toApiKey } from "./api-keys.ts";

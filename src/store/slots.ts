@@ -97,7 +97,7 @@ async function nextPage(
   if (!progress) return undefined;
   for (const slot_key of dueKeys(opening.slot).filter((each) => each >= progress.slot_key)) {
     const after = slot_key === progress.slot_key ? positionOf(progress) : START;
-    // In the order in which the runs are due, so that neighbours are published together.
+    // In order of due time: neighbours are published together.
     const page = kysely
       .selectFrom("schedules")
       .select(["run_delay", "deployment_id"])

@@ -17,9 +17,9 @@ export type Snapshot = ReturnType<typeof openSnapshot>;
 const PAGES_AT_ONCE = 1000;
 
 /**
- * Opens a snapshot, whose rows and copy are as of this call. It blocks nobody; until it is closed,
- * the database's write-ahead log grows. `isInUse`: others may write to the file. Throws with one
- * line for the operator unless the file is a database of this Sonde or an older one.
+ * Opens a snapshot as of this call. It blocks no one; until it is closed, the database's
+ * write-ahead log grows. `isInUse`: others may write to the file. Throws with one line for the
+ * operator unless the file is a database of this Sonde or an older one.
  */
 export function openSnapshot(file: string, { isInUse }: { readonly isInUse: boolean }) {
   const database = openRead(file, isInUse);
@@ -79,7 +79,7 @@ export function checkCopyOf(file: string, copy: string): RowCounts {
   });
 }
 
-/** Opens as immutable a file that nobody uses and that has no log: its disk may be read-only. */
+/** Opens an unused file without a log as immutable: its disk may be read-only. */
 function openRead(file: string, isInUse: boolean): DatabaseSync {
   if (!statSync(file, { throwIfNoEntry: false })?.isFile())
     throw new Error(`there is no file ${file}`);

@@ -82,8 +82,8 @@ function openFile(path: string): DatabaseSync {
 }
 
 /**
- * A file without a log is open in no process. Reading it like an ordinary database would leave an
- * empty log and its index behind. See https://www.sqlite.org/wal.html#readonly
+ * A file without a log is open in no process. Reading it like an ordinary database would leave
+ * behind an empty log and its index. See https://www.sqlite.org/wal.html#readonly
  */
 function openToRead(path: string): DatabaseSync {
   const url = pathToFileURL(path);
@@ -93,7 +93,7 @@ function openToRead(path: string): DatabaseSync {
   return database;
 }
 
-/** Runs within Kysely's transaction, which has the one connection to itself. */
+/** Runs within Kysely's transaction, which owns the only connection. */
 function runForEach(
   statements: Statements,
   guarded: Guard,
@@ -134,8 +134,8 @@ class WholeMigrationsAdapter extends SqliteAdapter {
 }
 
 /**
- * Takes the write lock at the start, unless it only reads: a transaction that reads before it
- * writes must not collide in between.
+ * Takes the write lock at the start, unless it only reads: a transaction must not conflict between
+ * its reads and its writes.
  */
 class ImmediateSqliteDriver extends SqliteDriver implements Driver {
   readonly #database: DatabaseSync;
@@ -178,7 +178,7 @@ function cacheStatements(database: DatabaseSync, guarded: Guard): Statements {
 
 /** Gives node:sqlite the shape of better-sqlite3, as Kysely expects. */
 function adapt(database: DatabaseSync, statements: Statements, guarded: Guard): SqliteDatabase {
-  // Asking a statement for its columns takes longer than running most statements.
+  // Reading a statement's columns takes longer than running most statements.
   const adapted = new WeakMap<StatementSync, ReturnType<SqliteDatabase["prepare"]>>();
   return {
     close: () => database.close(),
@@ -209,7 +209,7 @@ const UNAVAILABLE_CODES = new Set([5, 6, 10, 13, 14]);
 
 type Guard = <T>(work: () => T) => T;
 
-/** A statement takes microseconds: reading the clock for each one would be noticeable. */
+/** A statement takes microseconds: timing each one would be noticeable. */
 const MEASURED_ONE_IN = 16;
 
 function guardOf(metrics: DatabaseMetrics | undefined): Guard {

@@ -1,5 +1,5 @@
-// Marks the insights reports that must be computed: when a period closes, and when results change
-// one that has closed.
+// Marks the insights reports to compute: when a period closes, and when results change a closed
+// period.
 import { sql } from "kysely";
 import type { Selectable } from "kysely";
 import { INSIGHT_KINDS, INSIGHTS_LEASE, kindOf, REPORT_TYPES } from "../model/insight.ts";
@@ -12,7 +12,7 @@ import type { CountedPlace } from "./fold.ts";
 import { keep, numberNames, numberOf } from "./names.ts";
 import type { Schema } from "./schema.ts";
 
-/** How far the marking of a period has come: a part of it, and the last call in that part. */
+/** Progress of marking a period: a part of it, and the last call in that part. */
 export interface MarkPlace {
   readonly part: number;
   readonly call: number;
@@ -81,7 +81,7 @@ const toStaleRow = ({ kind, start }: InsightPeriod, call: number, now: number): 
   version: now,
 });
 
-/** The same order everywhere keeps transactions that mark the same reports from deadlocking. */
+/** The same order everywhere: transactions that mark the same reports must not deadlock. */
 const inOrder = (rows: readonly StaleRow[]): StaleRow[] =>
   rows.toSorted((a, b) => a.start - b.start || a.report_type - b.report_type || a.call - b.call);
 

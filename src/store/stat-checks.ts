@@ -1,5 +1,5 @@
-// Compares stored statistics with the results behind them, and repairs them while results are
-// recorded: hours come from results, days from their hours, months from their days.
+// Compares stored statistics with their results, and repairs them while results are recorded: hours
+// come from results, days from their hours, months from their days.
 import { sql } from "kysely";
 import { DAY_MS, periodEnd, periodStart } from "../model/periods.ts";
 import type { KeptKind } from "../model/periods.ts";
@@ -44,8 +44,8 @@ export const createStatCheckStore = (database: Database) => ({
       return compare([...storedHours, ...stored], [...hours, ...mergeInto("DAY", hours)], within);
     }),
   /**
-   * Computes a row again and replaces it if it differs; the rows that it comes from must be right.
-   * Returns the differences; undefined if the row agrees, or its results may be gone.
+   * Recomputes a row and replaces it if it differs; its source rows must be right. Returns the
+   * differences; undefined if the row agrees, or its results may be gone.
    */
   repair: (place: StatPlace): Promise<Differences | undefined> =>
     inTransaction(database, async (transaction) => {
@@ -56,7 +56,7 @@ export const createStatCheckStore = (database: Database) => ({
       await lockStat(transaction, place, numberOf);
       const span = { call_id, location_id, result, from: time, to: periodEnd(kind, time) };
       const [stored] = await readStats(transaction, kind, span);
-      // A row that does not begin where a period does has nothing behind it.
+      // A row that does not begin at the start of a period has no source.
       const recomputed = (await RECOMPUTED[kind](transaction, span)).find(
         (each) => each.place.time === time,
       );

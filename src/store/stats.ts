@@ -77,7 +77,7 @@ export const createStatStore = (database: Database) => ({
     }
     return found;
   },
-  /** The results of a period, to compute its statistics again. */
+  /** The results of a period, to recompute its statistics. */
   rawOfPeriod: (query: StatQuery, time: number) => readRaw(database, query, time),
 });
 
@@ -95,7 +95,7 @@ export function rawQuery(
   limit: number,
 ) {
   const { strictly, order } = ORDERS[direction];
-  // A single bound on each side: of two, SQLite would seek by the first, and read up to the other.
+  // One bound per side: with two, SQLite would seek by the first, and read up to the other.
   const isForwards = direction === "forwards";
   return resultRows(database, query)
     .select(["results.id", "time", "total", "http_code", "response_size as content_length"])
@@ -111,8 +111,8 @@ export function rawQuery(
 }
 
 /**
- * Yields where to look for `limit` results: the hours whose statistics count any. Those of an hour
- * may have been removed. A rare code or location thus needs no index, which would slow inserts.
+ * Yields where to search for `limit` results: the hours whose statistics count any; these may have
+ * been removed. A rare code or location thus needs no index, which would slow inserts.
  */
 async function* rangesWith(
   database: Database,
@@ -173,7 +173,7 @@ function resultRows(database: Database, { call_id, location_id }: Omit<StatQuery
     : query.where("location", "=", numberOf(database, location_id));
 }
 
-/** Parts that one statement reads: it blocks the process if the database is embedded. */
+/** Parts per statement: it blocks the process if the database is embedded. */
 const PARTS_AT_ONCE = 12;
 
 async function readPeriods(

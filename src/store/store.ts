@@ -1,5 +1,5 @@
-// The store, composed of its parts. The file of each part states what the part promises; the
-// records that go in and come out are in records.ts.
+// The store, composed of its parts. Each part's file states its promises; records.ts has the
+// records.
 import { createAgentStore } from "./agents.ts";
 import { createApiKeyStore } from "./api-keys.ts";
 import { createAuditStore } from "./audit.ts";
@@ -78,7 +78,7 @@ export const createStore = (database: Database, sealing: Sealing): Store =>
     close: () => database.kysely.destroy(),
   });
 
-/** Creates a part each time it is used: most transactions use one or two. */
+/** Creates a part on each use: most transactions use one or two. */
 function partsOf(database: Database, sealing: Sealing): Parts {
   const parts = {} as Parts;
   for (const [name, create] of Object.entries(PARTS))

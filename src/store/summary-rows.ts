@@ -21,12 +21,12 @@ export type SummaryRow = Pick<Selectable<Schema["stats"]>, (typeof SUMMARY_COLUM
   readonly buckets: string | null;
 };
 
-/** Above every bucket, so that a bucket and its count fit in one number below 2^53. */
+/** Above every bucket: a bucket and its count fit into one number below 2^53. */
 const COUNT_UNIT = 2 ** 22;
 
 /**
- * For a query of `stats`: selects the counters of a row as one text. A year of a call has tens of
- * thousands, and passing a row to JavaScript costs more than the counter in it.
+ * For a query of `stats`: selects a row's counters as one text. A call's year has tens of
+ * thousands, and passing a row to JavaScript costs more than its counter.
  */
 export function bucketsOfRow({ rowLocks }: Database): RawBuilder<string | null> {
   const counter = sql`count * ${sql.lit(COUNT_UNIT)} + bucket`;

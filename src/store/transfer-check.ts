@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import type { Database } from "./database.ts";
 import type { Column, Table } from "./transfer-tables.ts";
 
-/** Sums of remainders are exact, however many rows there are. */
+/** Sums of remainders are exact for any number of rows. */
 const PRIME = 1_000_003;
 /** Relative: sums of fractions depend on the order of the rows. */
 const PRECISION = 1e-9;

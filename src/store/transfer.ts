@@ -1,5 +1,5 @@
-// Copies everything from a file database into an empty PostgreSQL database: in one transaction, so
-// entirely or not at all.
+// Copies everything from a file database into an empty PostgreSQL database, in one transaction: all
+// or nothing.
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
 import { isUnavailable } from "../model/errors.ts";

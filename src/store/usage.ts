@@ -1,5 +1,5 @@
-// Counts how many objects each owner has, and how large they are, in the transaction of each
-// change: counting them at each creation would read them all.
+// Maintains the number and size of each owner's objects in the transaction of each change: counting
+// at each creation would read them all.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 import type { Actor, Ownership } from "../model/access.ts";

@@ -1,4 +1,4 @@
-// Pages of the results of workflows, found by indexes that have all that lists filter by.
+// Pages of workflows' results, found by indexes that cover all filters of lists.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import { RESULT_CODES } from "../model/result.ts";
@@ -7,7 +7,7 @@ import { isAmong } from "./database.ts";
 import type { ResultPage } from "./records.ts";
 import { placeOnPage } from "./result-pages.ts";
 
-/** Up to so many results in a range of time are sorted rather than found in their order. */
+/** Up to this many results in a range of time are sorted rather than read in order. */
 const MOST_SORTED = 10_000;
 
 /** Returns the ids of a workflow's results on a page, in the page's order. */
@@ -40,7 +40,7 @@ async function isShortRange(
 export function timedQuery(database: Database, workflowId: string, page: ResultPage) {
   const conditions = onPage({ ...page, from: undefined, to: undefined });
   if (page.codes) conditions.push(isAmong(database, "result", page.codes));
-  // Materialized, so that no planner reads all results in the order of their ids.
+  // Materialized: no planner then reads all results in the order of their ids.
   return sql<{ id: string }>`
     with found as materialized (
       select id, location_id, result from workflow_results where ${inRange(workflowId, page)}
