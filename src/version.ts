@@ -1,4 +1,4 @@
-// The version that runs, from package.json.
+// The running version, from package.json.
 import { readFileSync } from "node:fs";
 import { installed } from "./runtime/installation.ts";
 

@@ -16,15 +16,15 @@ import { isSignInCode, keyOfSession, spendSignInCode } from "./sessions.ts";
 /** The caller of a request. */
 export interface Authenticated {
   readonly principal: Principal;
-  /** The session's secret, if its cookie took the place of a key. */
+  /** The session's secret, if its cookie replaced a key. */
   readonly session: string | undefined;
 }
 
 /**
  * Rejects with `unauthenticated` without an active key or an open session, `forbidden` for a key
- * below the level and for changes that another site requests with a session, and `too_many` after a
- * flood of requests with one key, or with wrong keys from one address. Wrong keys never block a
- * valid one: nobody can lock out the others behind an address.
+ * below the level and for cross-site changes with a session, and `too_many` after a flood of
+ * requests with one key, or with wrong keys from one address. Wrong keys never block a valid one:
+ * no one can lock out others behind the same address.
  */
 export type Authenticate = (
   request: FastifyRequest,
@@ -68,7 +68,7 @@ interface Credential {
   readonly session: string | undefined;
 }
 
-/** Throws if there is none, and for a change that another site requests with a session. */
+/** Throws if there is none, and for a cross-site change with a session. */
 function credentialIn(
   request: FastifyRequest,
   acceptsCode: boolean,
@@ -77,7 +77,7 @@ function credentialIn(
   // Signing in takes no key from the query: another site could make a browser send its own key.
   const given = keyIn(request, tokenInQuery && !acceptsCode);
   if (given !== undefined) return { given, session: undefined };
-  // A session cannot open another, which would outlive it.
+  // A session cannot open another: that would outlive it.
   const session = acceptsCode ? undefined : sessionSecretOf(request);
   if (session === undefined) throw unauthenticated();
   assertSameOrigin(request, publicUrl);
@@ -158,7 +158,7 @@ function withLevel(principal: Principal, needed: AccessLevel): Principal {
   );
 }
 
-/** Counts by name, from 0 each minute; `secondsLeft` is what remains of the minute. */
+/** Counts by name, from 0 each minute; `secondsLeft`: of the current minute. */
 function perMinute(clock: Clock) {
   const counts = new Map<string, number>();
   let began = clock.monotonic();

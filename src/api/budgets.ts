@@ -1,4 +1,4 @@
-// Limits what one owner may have, so that nobody fills the database or a location for the others.
+// Limits what one owner may have: no one may fill the database or a location for others.
 import type { Actor } from "../model/access.ts";
 import { AppError, TooManyError } from "../model/errors.ts";
 import type { ResourceKind } from "../model/resource.ts";
@@ -12,7 +12,7 @@ export interface Limits {
   readonly objects: number;
   readonly definitionsMiB: number;
   readonly keys: number;
-  /** Unfinished ones, at a time. */
+  /** Maximum unfinished manual runs. */
   readonly manualRuns: number;
 }
 
@@ -28,8 +28,8 @@ interface Kind {
 export type Budgets = ReturnType<typeof createBudgets>;
 
 /**
- * Checks changes against the limits. Call each check in the transaction of the change, after it, so
- * that concurrent changes are counted too.
+ * Checks changes against the limits. Call each check in the transaction of the change, after it:
+ * concurrent changes then count too.
  */
 export const createBudgets = (limits: Limits) => ({
   /** Throws `forbidden` if the owner has more objects, or larger ones, than it may have. */

@@ -26,8 +26,8 @@ interface Subjects {
 
 /**
  * Returns the state of each call by its id. A call without deployments has those of its workflows;
- * without any location to show, it has that of its last result. A reader sees every location that
- * has a result; one without any is shown only to those who may list a deployment there.
+ * without any location to show, it has that of its last result. A reader sees every location with a
+ * result; others are shown only to those who may list a deployment there.
  */
 export async function readStates(
   callOverview: CallOverviewStore,

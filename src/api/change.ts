@@ -1,5 +1,5 @@
-// Carries out the change that a request makes: one transaction, in which every change of a document
-// adds an entry to the audit trail.
+// Carries out a request's change in one transaction, in which every change of a document adds an
+// entry to the audit trail.
 import { isOwner } from "../model/access.ts";
 import type { Actor, Ownership, Principal } from "../model/access.ts";
 import type { AuditAction, AuditEntry } from "../model/audit.ts";
@@ -15,7 +15,7 @@ export interface Caller {
   readonly repeatable: Repeatable | undefined;
 }
 
-/** Adds an audit entry for a change of anything but a document. `of` is the object's owner. */
+/** Adds an audit entry for a change of anything except a document. `of` is the object's owner. */
 export type Audit = (
   action: AuditAction,
   kind: string,

@@ -1,4 +1,4 @@
-// Feeds newly recorded outcomes to listeners: while there are any, one loop reads the store.
+// Feeds newly recorded outcomes to listeners: one loop reads the store while there are any.
 import { RECORDED_FROM_START } from "../model/recorded.ts";
 import type { RecordedBatch, RecordedPlace } from "../model/recorded.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 
 const READ_EVERY_MS = 500;
 export const BATCHES_AT_ONCE = 20;
-/** Listeners that are further behind read the store. */
+/** Listeners further behind read the store. */
 const OUTCOMES_KEPT = 5000;
 
 export interface FeedOptions {

@@ -6,7 +6,7 @@ import { categoryOf } from "../model/result.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Events, Listening } from "./events.ts";
 
-/** A quiet stream sends a comment this often, so that proxies do not close it. */
+/** A quiet stream sends a comment this often: proxies must not close it. */
 const QUIET_MS = 15_000;
 /** How often the key and the session are checked again: with a quiet time, within a minute. */
 const CHECK_EVERY_MS = 45_000;
@@ -62,7 +62,7 @@ async function* follow(stream: EventStream, listening: Listening): AsyncGenerato
 /** Stands for all outcomes of a batch: more than any has. */
 const WHOLE = 999_999;
 
-/** Names a batch, and how many of its outcomes the caller has. The empty line ends the event. */
+/** Identifies a batch, and how many of its outcomes were sent. The empty line ends the event. */
 const idOf = (seq: number, sent: number): string => `id: ${seq}-${sent}\n\n`;
 
 async function batchOf(

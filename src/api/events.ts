@@ -1,5 +1,5 @@
-// Recorded outcomes for listeners: limits how many listen, and decides who may read which outcome.
-// One loop reads the store for all of them, and only while somebody listens.
+// Recorded outcomes for listeners: limits their number, and decides who may read which outcome. One
+// loop reads the store for all of them, while there are any.
 import { canRead } from "../model/access.ts";
 import type { Owned, Principal } from "../model/access.ts";
 import { TooManyError } from "../model/errors.ts";
@@ -20,7 +20,7 @@ export interface EventsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  /** At a time, in this process. */
+  /** Maximum open streams in this process. */
   readonly maxEventStreams: number;
   readonly sessionIdleMs: number;
 }
@@ -109,7 +109,7 @@ function createPlaces(maxStreams: number) {
 
 const full = (message: string): TooManyError => new TooManyError(message, RETRY_AFTER_SECONDS);
 
-/** Decides who may see an outcome: those who may read the results of its call or workflow. */
+/** An outcome is visible to those who may read the results of its call or workflow. */
 function createRights({ store, clock }: EventsOptions) {
   let owned = new Map<string, { readonly sharing: Owned | undefined; readonly until: number }>();
   const targetOf = ({ call_id, workflow_id }: RecordedOutcome): string =>

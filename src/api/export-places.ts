@@ -1,5 +1,4 @@
-// Limits how many exports a process makes at a time: in all, and for one owner, so that no owner
-// keeps others from theirs.
+// Limits concurrent exports, in total and per owner: no owner may keep others from theirs.
 import { TooManyError } from "../model/errors.ts";
 import { identityOf, ownedBy } from "../model/access.ts";
 import type { Actor } from "../model/access.ts";

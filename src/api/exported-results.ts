@@ -27,8 +27,8 @@ export async function* exportedResults(
 }
 
 /**
- * Remembers results that may come again, until the times read are an hour away from theirs: a late
- * result and the MISSED that it replaces are closer.
+ * Remembers results that may come again, until the times read are an hour away: a late result and
+ * the MISSED one that it replaces are closer.
  */
 function onceEach(): (result: Result, time: number) => boolean {
   const remembered = new Map<string, number>();

@@ -19,7 +19,7 @@ const CONTENT_TYPES: Readonly<Record<ExportFormat, string>> = {
   ndjson: "application/x-ndjson",
 };
 
-/** How many rows to read at once: as many as occupy the thread for a few milliseconds. */
+/** Rows to read at once: as many as occupy the thread for a few milliseconds. */
 export interface Pace {
   readonly limit: number;
 }
@@ -55,7 +55,7 @@ export function createExports() {
 }
 
 /**
- * How long a page and its text should occupy the thread: the beat and other requests wait for it.
+ * Target time for which a page occupies the thread: the beat and other requests wait for it.
  * Waiting for a database server does not count.
  */
 const TURN_MS = 5;

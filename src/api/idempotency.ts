@@ -45,7 +45,7 @@ export function toRepeatable(
 const hash = (value: unknown): string =>
   createHash("sha256").update(JSON.stringify(value)).digest("hex");
 
-/** Sorts the names in objects, so that their order makes no difference. */
+/** Sorts the names in objects: their order makes no difference. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== "object" || value === null) return value;

@@ -1,5 +1,5 @@
-// Insights reports as the API shows them: as list entries and in full, with the measures that
-// rankings show too.
+// Insights reports as the API shows them, as list entries and in full, with the measures that they
+// share with rankings.
 import { formatInstant } from "../model/instant.ts";
 import { explain } from "../model/insight-explanation.ts";
 import { insightId, REPORT_TYPES } from "../model/insight.ts";

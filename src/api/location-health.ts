@@ -1,5 +1,5 @@
-// The health of locations: which of a reader's runs wait there, and how punctual and exact the
-// latest calls of all owners were. Measured once for all callers, not for each request.
+// The health of locations: a reader's pending runs, and the punctuality and accuracy of the latest
+// calls of all owners. Measured once for all callers, not per request.
 import { identityOf, ownedBy } from "../model/access.ts";
 import type { Actor, Ownership } from "../model/access.ts";
 import { percentilesOf } from "../model/percentiles.ts";
@@ -11,12 +11,12 @@ import type { Store } from "../store/store.ts";
 
 /** How long a measurement is reused. */
 const KEPT_MS = 5_000;
-/** How many of the newest results are examined, over all locations. */
+/** Maximum newest results to examine, over all locations. */
 export const MOST_RESULTS = 5_000;
 export const MOST_PENDING = 50_000;
 
 export interface Load {
-  /** The reader's runs without an outcome, including those under way or not yet due. */
+  /** The reader's runs without an outcome, including those in flight or not yet due. */
   readonly pending_runs: number;
   /** When the first of them is due, in epoch milliseconds; null without any. */
   readonly oldest_due: number | null;
@@ -43,7 +43,7 @@ export function createLocationHealth({
     if (latest && at - latest.at < KEPT_MS) return latest.read;
     const read = measure(store);
     latest = { at, read };
-    // A failure goes to those who wait for it; the next caller measures again.
+    // A failure reaches those who wait for it; the next caller measures again.
     read.catch(() => {
       latest = undefined;
     });

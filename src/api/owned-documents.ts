@@ -1,6 +1,6 @@
-// Reads, writes and locks the documents of a resource for a caller, with whatever else a change
-// involves. A document whose secrets cannot be decrypted is shown without them and marked; it
-// cannot be changed.
+// Reads, writes and locks a resource's documents for a caller, with the side effects of changes. A
+// document whose secrets cannot be decrypted is shown without them and marked; it cannot be
+// changed.
 import type { Static, TObject } from "typebox";
 import { AppError, invalid, notFound, unreadable } from "../model/errors.ts";
 import { canRead, canWrite, ownedBy } from "../model/access.ts";
@@ -12,7 +12,7 @@ import type { NewDocument, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { ApiRequest } from "./http/endpoint.ts";
 
-/** A change under way. */
+/** A change in progress. */
 export interface Change {
   /** The transaction. */
   readonly store: Store;
@@ -20,7 +20,7 @@ export interface Change {
   readonly now: number;
 }
 
-/** What a resource does besides storing its document, in the same transaction. */
+/** A resource's work besides storing its document, in the same transaction. */
 export interface DocumentHooks<D> {
   /**
    * Checks that need the store; resolves to the document to store. `before` is undefined on
@@ -181,7 +181,7 @@ export async function assertUnused(
   if (uses.length > 0) throw invalid(`This ${what} is used by ${uses.join(" and ")}`);
 }
 
-/** Throws the same `not_found` for a document that is missing and for one that may not be read. */
+/** Throws the same `not_found` for a missing document and for an unreadable one. */
 export function visible(
   label: string,
   stored: StoredDocument | undefined,

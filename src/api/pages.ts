@@ -66,7 +66,7 @@ export interface ServedPages {
   readonly sendMissing: SendPage | undefined;
 }
 
-/** Whether a browser requests a page, rather than a program something else. */
+/** Whether a browser is requesting a page. */
 export const isForPage = ({ method, url, headers }: FastifyRequest): boolean =>
   (method === "GET" || method === "HEAD") &&
   acceptsHtml(headers) &&

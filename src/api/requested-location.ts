@@ -1,4 +1,4 @@
-// Resolves the location that a request names: in a body or, with `__ALL__` for all, in a filter.
+// Resolves the location named in a request: in a body or, with `__ALL__` for all, in a filter.
 import { invalid } from "../model/errors.ts";
 import { EXAMPLE } from "../model/fields.ts";
 import { show } from "../model/validate.ts";

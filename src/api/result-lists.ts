@@ -1,5 +1,4 @@
-// Lists of the results of calls and workflows: their order and filters, and the runs that have no
-// outcome yet.
+// Lists of the results of calls and workflows: their order and filters, and the pending runs.
 import { categoryOf, RESULT_CODES } from "../model/result.ts";
 import type { ResultCode } from "../model/result.ts";
 import { codesOfType, STAT_TYPES } from "../model/stat.ts";
@@ -42,8 +41,8 @@ export interface ListedRuns<R> {
 }
 
 /**
- * Resolves to a page of a target's results, in which a run without an outcome is QUEUED. Reads
- * pending runs first: a run that ends meanwhile is read twice, never missed.
+ * Resolves to a page of a target's results, with runs without an outcome as QUEUED. Reads pending
+ * runs first: a run that ends meanwhile is read twice, never missed.
  */
 export async function listResults<R extends { readonly id: string }>(
   { store, cursors }: Pick<EndpointDeps, "store" | "cursors">,

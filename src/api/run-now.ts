@@ -1,4 +1,4 @@
-// "Run now": orders a run, dispatches it at once and, if asked to, waits for its outcome.
+// "Run now": orders a run, dispatches it at once and, on request, waits for its outcome.
 import { dispatch } from "../dispatch/dispatch.ts";
 import { canRun, ownedBy } from "../model/access.ts";
 import { DelaySeconds } from "../model/deployment.ts";
@@ -40,7 +40,7 @@ const Context = Type.Refine(
   (context) => typeof context !== "object" || isExact(context),
 );
 
-/** What the body of every order of a run may hold. */
+/** The fields of every order of a run. */
 export const RUN_FIELDS = {
   location_id: Type.Optional(withDefault(Type.String({ maxLength: 100 }), "")),
   context: Type.Optional(withDefault(Context, {})),
@@ -142,8 +142,8 @@ export interface Ordered<Answer> {
 }
 
 /**
- * Orders, dispatches and awaits a run. If the bus does not confirm that it took the run, that is
- * MISSED, and the caller may repeat the request.
+ * Orders, dispatches and awaits a run. If the bus does not confirm the run, it is MISSED, and the
+ * caller may repeat the request.
  */
 export async function runNow<Answer>(
   deps: EndpointDeps,

@@ -44,11 +44,11 @@ export interface ApiConfig extends PagesConfig {
   /** Signs cursors; shared by all processes that serve the API. */
   readonly cursorKey: Uint8Array;
   readonly version: string;
-  /** At a time; further ones are closed. */
+  /** Maximum open connections; further ones are closed. */
   readonly maxConnections: number;
   /** Default: 25 s. */
   readonly requestTimeoutMs?: number;
-  /** How long a caller may take nothing of a streamed answer. Default: 60 s. */
+  /** How long a caller may read nothing of a streamed answer. Default: 60 s. */
   readonly stalledAfterMs?: number;
   readonly limits: Limits;
   /** How long an unused session of the pages lasts. */

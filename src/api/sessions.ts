@@ -1,5 +1,5 @@
-// The sessions of the web pages: a cookie stands for an API key for up to 30 days, as long as it is
-// used and the key is active.
+// The sessions of the web pages: a cookie replaces an API key for up to 30 days, while it is used
+// and the key is active.
 import { hash, randomBytes } from "node:crypto";
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";

@@ -1,4 +1,4 @@
-// What a call's access flags open besides the call itself: its results and its statistics.
+// Access to a call's results and statistics, by its access flags.
 import { canRead } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import type { Call } from "../model/call.ts";

@@ -1,5 +1,5 @@
-// Where to start: `/` shows a browser the pages, `/api/2/` redirects it to the documentation; both
-// tell a program where the interface is. They need no key.
+// Entry points: `/` shows browsers the pages, `/api/2/` redirects them to the documentation; both
+// tell programs where the interface is. They need no key.
 import type { FastifyInstance } from "fastify";
 import { API_PREFIX } from "./http/serve-endpoint.ts";
 import { acceptsHtml, PAGE_PATHS } from "./pages.ts";
@@ -12,7 +12,7 @@ const HOME = "/";
 /** Paths that need no key; each takes GET only. */
 export const OPEN_PATHS = [HOME, `${API_PREFIX}/`, OPENAPI, ...PAGE_PATHS];
 
-/** With a public URL, the answer has absolute URLs: a proxy may add a path of its own. */
+/** With a public URL, the answer has absolute URLs: a proxy may add its own path. */
 export function serveStart(
   app: FastifyInstance,
   {

@@ -1,5 +1,5 @@
-// Metrics of measured calls: counted as results are stored, named in the background, and bounded in
-// number.
+// Metrics of measured calls: counted as results are stored, labelled in the background, and limited
+// in number.
 import { SIMULATION } from "../model/result.ts";
 import type { ReportedResult } from "../model/result.ts";
 import { systemClock } from "../runtime/clock.ts";

@@ -7,8 +7,8 @@ import type { Pair } from "./pair.ts";
 export type Listing = ReturnType<typeof createListing>;
 
 /**
- * Lists at most `max` pairs. The oldest calls, whose ids are the smallest, come first, so that a
- * new call displaces none and every process makes the same choice.
+ * Lists at most `max` pairs. The oldest calls, with the smallest ids, come first: a new call
+ * displaces none, and every process chooses the same ones.
  */
 export function createListing(max: number) {
   const pairs = new Map<string, Pair>();

@@ -1,11 +1,11 @@
-// What the metrics know of one call at one location.
+// The metrics of one call at one location.
 import { categoryOf } from "../model/result.ts";
 import type { ReportedResult } from "../model/result.ts";
 
 /** Seconds. */
 export const LATENCY_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
-/** A counter exists before it is first increased, so that the first increase shows. */
+/** These counters start at 0: the first result then shows as an increase. */
 const OUTCOMES = ["pass", "warning", "fail"];
 
 /** The newest result for which the call was made. */

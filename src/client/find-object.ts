@@ -1,4 +1,4 @@
-// Finds objects that the user names by an id, or by a name that only one of them has.
+// Finds objects by an id or a unique name.
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
 import { ApiError } from "./api.ts";

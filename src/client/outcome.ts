@@ -1,4 +1,4 @@
-// Describes how a run went: a call with the times of its phases, a workflow call by call.
+// Describes a run's outcome: a call with the times of its phases, a workflow call by call.
 import type { Result, WorkflowResult } from "../model/result.ts";
 import type { Column, Color, Screen } from "./table.ts";
 import { harmless } from "./text.ts";

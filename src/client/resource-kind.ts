@@ -1,4 +1,4 @@
-// Defines what the client knows of a kind of resource, and what several kinds share.
+// Defines the client's view of a kind of resource, and the options that several kinds share.
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
 import type { Json } from "./api.ts";
@@ -33,7 +33,7 @@ export interface BodyField {
   /** The value may be a name of an object of one of these kinds. */
   readonly names?: readonly KindName[];
   readonly read?: (text: string) => unknown;
-  /** What `create` sends when neither an option nor the file gives the field. */
+  /** Sent by `create` if neither an option nor the file gives the field. */
   readonly otherwise?: unknown;
 }
 
@@ -89,6 +89,6 @@ export const truth =
     if (text === "true" || text === "false") return text === "true";
     throw invalid(`${option}: ${show(text)} is not true or false`);
   };
-/** Passes anything else on as text, so that the API reports what is wrong with it. */
+/** Passes anything else on as text: the API reports the fault. */
 export const numberIfOne = (text: string): unknown =>
   /^\d{1,9}$/.test(text) ? Number(text) : text;

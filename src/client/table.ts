@@ -5,7 +5,7 @@ export type Color = "red" | "green" | "yellow" | "gray";
 
 /** Where a table is printed. */
 export interface Screen {
-  /** In columns; undefined if nothing is to be cut, as in a file or a pipe. */
+  /** In columns; undefined: nothing is cut, as in a file or a pipe. */
   readonly width: number | undefined;
   readonly paint: (color: Color, text: string) => string;
 }

@@ -1,4 +1,4 @@
-// Makes text from elsewhere harmless to a terminal, and measures the width at which it appears.
+// Makes foreign text harmless to a terminal, and measures its width there.
 
 /**
  * Control and format characters, which could move the cursor, hide text or reverse it, and halves
@@ -7,14 +7,14 @@
 const HOSTILE = /(?![\u200C\u200D])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** Returns one line in which characters that a terminal obeys appear as escapes. */
+/** Returns one line with terminal control characters escaped. */
 export const harmless = (text: string): string =>
   text.replaceAll(
     HOSTILE,
     (each) => ESCAPES[each] ?? `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`,
   );
 
-/** Returns JSON of the same value, with such characters as JSON's own escapes. */
+/** Returns JSON of the same value, with such characters in JSON's own escapes. */
 export const harmlessJson = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent)
     .split("\n")

@@ -1,4 +1,4 @@
-// Draws how long the phases of a call took, as bars one below another.
+// Draws the durations of a call's phases as bars, one below another.
 import type { Result } from "../model/result.ts";
 import type { Timing } from "../model/timing.ts";
 import type { Screen } from "./table.ts";

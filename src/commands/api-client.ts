@@ -1,5 +1,5 @@
-// What the commands over the REST API share: the address and the key, the screen, and how objects
-// and lists are printed.
+// Shared by the commands over the REST API: address and key, the screen, and the printing of
+// objects and lists.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -31,7 +31,7 @@ const LOOPBACK = /^(?:localhost|127\.[\d.]+|\[::1\])$/;
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000_000;
 
-/** Adds the options that every command over the API takes. */
+/** Adds the options of every command over the API. */
 export const addApiOptions = (command: Command, json: string): Command =>
   command
     .option("--json", json)
@@ -62,7 +62,7 @@ function urlOf({ apiUrl, host, port }: Config): string {
   return `http://${reachable(host)}:${port}`;
 }
 
-/** Uses a key of this machine's service for no other address. */
+/** Uses this machine's key for no other address. */
 function keyOf({ apiKey, apiUrl, bootstrapKey, dataDir }: Config): {
   key: string;
   keyFrom: string;
@@ -91,7 +91,7 @@ export const screenOf = (): Screen => ({
   paint: (color, text) => styleText(color, text, { stream: process.stdout }),
 });
 
-/** Returns text from elsewhere unchanged for a file or a pipe, and harmless for a terminal. */
+/** Returns foreign text unchanged for a file or a pipe, and made harmless for a terminal. */
 export const fitForOutput = (value: string): string =>
   process.stdout.isTTY ? harmlessLines(value) : value;
 

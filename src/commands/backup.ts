@@ -52,7 +52,7 @@ interface Made {
   readonly withKey: boolean;
 }
 
-/** Says which keys the backup needs to be restored. Writes the key beside it if asked to. */
+/** Names the keys needed to restore the backup. Writes the key beside it on request. */
 async function aboutKeys(
   config: Config,
   { dataDir }: DatabaseFile,

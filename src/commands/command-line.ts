@@ -91,8 +91,8 @@ function finish(command: Command): void {
 }
 
 /**
- * Resolves to the exit code once the command's work is done, though its output may not be written
- * yet. Rejects with the one line that the user reads.
+ * Resolves to the exit code once the command's work is done; its output may not be written yet.
+ * Rejects with one line for the user.
  */
 export async function runCommand(
   args: string[],
@@ -127,8 +127,8 @@ const flushed = (): Promise<void> =>
   });
 
 /**
- * Resolves when pino has written what it writes in the background: what is left when the process
- * exits comes before that. Waits half a second at most.
+ * Resolves when pino has written its background output: lines left at the process's exit would come
+ * before it. Waits half a second at most.
  */
 async function logWritten(): Promise<void> {
   const isWriting = (): boolean => process.getActiveResourcesInfo().includes("FSReqCallback");

@@ -1,5 +1,5 @@
-// What commands share: their context, the store, the audit trail, and the owner and times that
-// options name.
+// Shared by commands: their context, the store, the audit trail, and the options for owners and
+// times.
 import type { Command } from "commander";
 import type { Config, Environment } from "../config/config.ts";
 import type { Actor } from "../model/access.ts";
@@ -14,7 +14,7 @@ import type { Store } from "../store/store.ts";
 /** What a command gets besides its own arguments and options. */
 export interface Context {
   /**
-   * Reads the settings, which those of the command line override. Throws one error that lists every
+   * Reads the settings; `overrides` come from the command line. Throws one error that lists every
    * fault.
    */
   readonly config: (overrides?: Environment) => Config;
@@ -26,7 +26,7 @@ export interface Context {
   readonly exitWith: (code: number) => void;
 }
 
-/** The actor that the audit trail shows for what a command does. */
+/** The actor of commands in the audit trail. */
 export const ACTOR = "command line";
 
 /** Formats the examples that end a command's help, for `addHelpText("after", …)`. */
@@ -35,7 +35,7 @@ export const examples = (...lines: readonly string[]): string =>
     "\n",
   );
 
-/** Adds an entry to the audit trail for what a command does on nobody's behalf. */
+/** Adds an audit entry for a command that acts for no owner. */
 export async function audit(
   store: Store,
   entry: Pick<AuditEntry, "action" | "kind" | "object_id">,
@@ -115,7 +115,7 @@ export async function withStore(
   config: Config,
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
-  // Loaded here, because commands that need no store start in half the time without it.
+  // Loaded here: commands without a store start in half the time.
   const { openConfiguredStore } = await import("../compose/store.ts");
   const { createLogger } = await import("../runtime/logger.ts");
   const store = await openConfiguredStore(

@@ -1,5 +1,5 @@
-// `sonde completion`: the script that makes a shell complete commands and options, and `sonde
-// complete`, which that script calls at each Tab.
+// `sonde completion`: a shell's completion script, and `sonde complete`, which the script calls at
+// each Tab.
 import type { Command } from "commander";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";

@@ -1,4 +1,4 @@
-// What the commands on the whole embedded database share: finding it, locking the service out, and
+// Shared by the commands on the whole embedded database: finding it, locking out the service, and
 // showing progress.
 import { statSync } from "node:fs";
 import type { Config } from "../config/config.ts";
@@ -33,7 +33,7 @@ export function existingDatabaseIn(config: Config): DatabaseFile {
   );
 }
 
-/** Keeps `sonde serve` from starting, until the result is disposed of. Throws if it runs. */
+/** Keeps `sonde serve` from starting until the result is disposed. Throws if it is running. */
 export function lockOut(config: Config, { dataDir }: DatabaseFile): Disposable {
   const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir, "stop it first");
   return { [Symbol.dispose]: unlock };

@@ -1,5 +1,5 @@
 // `sonde doctor`: checks everything that Sonde needs on this machine, and says what is wrong and
-// what to do. It changes nothing.
+// how to fix it. It changes nothing.
 import type { Command } from "commander";
 import { readConfig } from "../config/config.ts";
 import { examples } from "./command.ts";

@@ -1,4 +1,4 @@
-// `sonde env`: the variables of workspaces, which calls use, over the API.
+// `sonde env`: the environment variables of calls, by workspace, over the API.
 import type { Command } from "commander";
 import { pathOf } from "../client/api.ts";
 import { column, numberColumn } from "../client/columns.ts";

@@ -95,5 +95,5 @@ function keyFrom(file: string): string {
   return `"Authorization: Bearer $(cat ${near.length < file.length ? near : file})"`;
 }
 
-/** Has an effect on a terminal only. */
+/** Has no effect except on a terminal. */
 const bold = (text: string): string => styleText("bold", text);

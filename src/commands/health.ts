@@ -1,5 +1,5 @@
-// `sonde health`: asks the process with the same settings whether it is ready. For the health
-// checks of container platforms, which have no HTTP client in the image.
+// `sonde health`: checks whether the process with the same settings is ready. For health checks of
+// container platforms: the image has no HTTP client.
 import type { Command } from "commander";
 import { invalid } from "../model/errors.ts";
 import { askOps } from "../runtime/ops-client.ts";

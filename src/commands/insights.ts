@@ -1,5 +1,5 @@
-// `sonde insights compute`: computes the reports of closed weeks and months again, and prints one
-// JSON object for each report that changed.
+// `sonde insights compute`: recomputes the reports of closed weeks and months, and prints one JSON
+// object for each changed report.
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { invalid, isUnavailable, notFound } from "../model/errors.ts";
@@ -34,8 +34,8 @@ export function addInsightCommands(program: Command, context: Context): void {
 
 /**
  * Computes the reports of every closed period that overlaps the span from `from` (inclusive) to
- * `to` (exclusive). Of concurrent computations of a report, the last has counted all that others
- * did.
+ * `to` (exclusive). The last of concurrent computations of a report includes all results that the
+ * others counted.
  */
 async function computeInsights({ config, print }: Context, options: ComputeOptions): Promise<void> {
   const span = spanIn(options);

@@ -1,5 +1,5 @@
-// `sonde keys`: creates, lists and revokes API keys, makes links that sign in, and rotates the
-// master key.
+// `sonde keys`: creates, lists and revokes API keys, creates sign-in links, and rotates the master
+// key.
 import { Option } from "commander";
 import type { Command } from "commander";
 import { FIRST_KEY_ID, FIRST_OWNER } from "../compose/first-start.ts";

@@ -10,7 +10,7 @@ import type { WrittenFile } from "./written-files.ts";
 /** Shipped with the program, but not in its image, which needs no unit. */
 const UNIT = installed("deploy/systemd/sonde-agent@.service");
 
-/** Throws when the file exists already, or cannot be written. `now`: epoch milliseconds. */
+/** Throws if the file already exists or cannot be written. `now`: epoch milliseconds. */
 export function writeBundle(
   file: string,
   id: string,

@@ -59,7 +59,7 @@ export async function findLocation(store: Store, id: string): Promise<StoredLoca
 
 /** Rejects without the store's master key: another one would derive wrong credentials. */
 async function openLocationAccess(store: Store, config: Config): Promise<LocationAccess> {
-  // Loaded here, because most commands need no NATS client.
+  // Loaded here: most commands need no NATS client.
   const { createLocationAccess } = await import("../compose/location-access.ts");
   await store.masterKeys.claim();
   return createLocationAccess(config, openDataDir(config.dataDir));

@@ -1,4 +1,4 @@
-// `sonde migrate`: brings the database schema up to date, and prints what it applied.
+// `sonde migrate`: migrates the database schema, and prints the applied migrations.
 import type { Command } from "commander";
 import { openDataDir } from "../runtime/data-dir.ts";
 import { examples } from "./command.ts";
@@ -18,7 +18,7 @@ export function addMigrateCommand(program: Command, context: Context): void {
 /** Migrates also with SONDE_MIGRATE=off, and while the previous version serves. */
 async function migrateSchema(context: Context): Promise<void> {
   const config = context.config();
-  // Loaded here, because commands that need no store start in half the time without it.
+  // Loaded here: commands without a store start in half the time.
   const { migrateConfiguredStore } = await import("../compose/store.ts");
   const applied = await migrateConfiguredStore(config, openDataDir(config.dataDir));
   for (const name of applied) context.print(`applied ${name}\n`);

@@ -1,5 +1,5 @@
-// Shows how far a command has come, on stderr: a bar on a terminal, a line every few seconds
-// elsewhere. What a command finds goes to stdout.
+// Shows a command's progress on stderr: a bar on a terminal, a line every few seconds elsewhere.
+// The command's results go to stdout.
 import type { Clock } from "../runtime/clock.ts";
 import { systemClock } from "../runtime/clock.ts";
 
@@ -54,7 +54,7 @@ export function createProgress({
       const now = clock.monotonic();
       if (now - shown >= (output.isTTY ? BAR_EVERY_MS : LINE_EVERY_MS)) show(now);
     },
-    /** Clears the bar for a line of the command's own; the next update shows it again. */
+    /** Clears the bar for one of the command's own lines; the next update shows it again. */
     hide(): void {
       if (output.isTTY) output.write(ERASE_LINE);
     },

@@ -50,7 +50,7 @@ export async function restoreStore(context: Context, input: RestoreInput): Promi
     onChecking() {
       showing.end();
       say("checking the copy");
-      // Written before the database, because a start without the key would make another one.
+      // Written before the database: a start without the key would generate another one.
       if (key?.text !== undefined) file.dataDir.write(MASTER_KEY_FILE, key.text);
     },
   });

@@ -1,5 +1,4 @@
-// `sonde retention run`: removes what has expired, or counts it, and prints one JSON object for
-// each kind.
+// `sonde retention run`: removes or counts expired data, and prints one JSON object per kind.
 import { hostname } from "node:os";
 import type { Command } from "commander";
 import { formatInstant } from "../model/instant.ts";
@@ -22,7 +21,7 @@ export function addRetentionCommands(program: Command, context: Context): void {
     .action((options: RetentionOptions) => runRetention(context, options));
 }
 
-/** The service may keep running. A signal ends it after the batch under way. */
+/** The service may keep running. A signal ends it after the current batch. */
 async function runRetention(
   { config, print }: Context,
   { dryRun = false }: RetentionOptions,

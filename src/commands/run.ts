@@ -1,4 +1,4 @@
-// `sonde run`: runs a call or a workflow now, over the API, and shows how it went.
+// `sonde run`: runs a call or a workflow now, over the API, and shows its outcome.
 import type { Command } from "commander";
 import type { Api, Json } from "../client/api.ts";
 import { findObject } from "../client/find-object.ts";

@@ -61,7 +61,7 @@ async function serve(
     await Promise.race([start(), stop]);
     if (system?.lifecycle.state() === "running") {
       log.info({ version: VERSION, roles: config.roles }, "started");
-      // Printed before the demo's calls are made: if those fail, the first key has been shown.
+      // Printed before the demo's calls are created: if that fails, the first key has been shown.
       const { publicUrl } = config;
       const link = isDemo ? await linkTo(system, publicUrl) : undefined;
       print(greeting(system, { dataDir, demo, publicUrl, link }));

@@ -11,9 +11,7 @@ import type { Context, OwnerOptions } from "./command.ts";
 import { listenForStop } from "./stop-signal.ts";
 
 const DEFAULT_FREQUENCY = 5;
-/**
- * On a file, a service that runs meanwhile waits its turn to write: for one transaction at most.
- */
+/** On a file, a running service waits for its turn to write: for at most one transaction. */
 const ON_FILE = { batch: 24, pause: 0.5 };
 const ON_SERVER = { batch: 200, pause: 0 };
 

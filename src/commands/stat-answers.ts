@@ -13,7 +13,7 @@ import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
 
 const DEFAULT_LIMIT = 10;
-/** The most that the API returns in one page. */
+/** The API's maximum page size. */
 const MAX_PAGE = 100;
 
 interface StatOptions extends ListOptions {

@@ -1,5 +1,4 @@
-// What a user reads after mistyping a command: one line that names what was given and what is
-// allowed.
+// Words usage errors: one line that names what was given and what is allowed.
 import type { Command, CommanderError } from "commander";
 import { show } from "../model/validate.ts";
 

@@ -30,9 +30,7 @@ export function writeFiles(folder: string, files: readonly WrittenFile[]): strin
   }
 }
 
-/**
- * Replaces the file whole or not at all, with its own mode, whatever mode the previous file had.
- */
+/** Replaces the file whole or not at all, with its own mode, not that of the previous file. */
 export function replaceFile(
   folder: string,
   { name, content, isSecret = false }: WrittenFile,

@@ -1,5 +1,4 @@
-// The settings of the database: where it is, how a process reaches it, and how many connections and
-// how much time it may use.
+// The settings of the database: its address, TLS, and the limits on connections and time.
 import { optional, setting } from "./setting.ts";
 import { certificates, integer, oneOf, urlOf } from "./setting-values.ts";
 

@@ -1,4 +1,4 @@
-// The settings of NATS: where its servers are, and how a process authenticates to them.
+// The settings of NATS: its servers, authentication, and the size of its streams.
 import { optional, streamLimit } from "./setting.ts";
 import { atLeastOne, certificates, listOf, matching, urlOf } from "./setting-values.ts";
 

@@ -82,7 +82,7 @@ export function keyBytes(text: string): Uint8Array | undefined {
   return /^[A-Za-z0-9+/_-]{43}=?$/.test(text) ? Buffer.from(text, "base64") : undefined;
 }
 
-/** An entry of the targets that are allowed beyond public addresses. */
+/** An allowed target beyond public addresses. */
 export const destination = (text: string): string | undefined =>
   parseEgressEntry(text) ? text : undefined;
 
@@ -93,7 +93,7 @@ export function hostAndPort(text: string): string | undefined {
   return isHost && port(hostPort ?? "") ? text : undefined;
 }
 
-/** The URL of a collector of traces by OTLP over HTTP; the path may be left out. */
+/** The URL of an OTLP/HTTP trace collector; the path is optional. */
 export function collectorUrl(text: string): string | undefined {
   const base = baseUrl(text);
   if (base === undefined) return undefined;

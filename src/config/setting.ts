@@ -23,7 +23,7 @@ export const optional = <T>(
   definition: Omit<Setting<T>, "default"> & { defaultMeaning: string },
 ): Setting<T | undefined> => ({ ...definition, default: null });
 
-/** A limit on what one owner has. */
+/** A limit per owner. */
 export const budget = (env: string, fallback: string, meaning: string): Setting<number> => ({
   env,
   default: fallback,
@@ -32,7 +32,7 @@ export const budget = (env: string, fallback: string, meaning: string): Setting<
   parse: integer(1, 999_999_999),
 });
 
-/** Days that something is kept. */
+/** Days to keep something. */
 export const retention = (env: string, fallback: string, what: string): Setting<number> => ({
   env,
   default: fallback,
@@ -41,7 +41,7 @@ export const retention = (env: string, fallback: string, what: string): Setting<
   parse: integer(1, 36_500),
 });
 
-/** The most MiB that a stream in NATS holds. */
+/** The maximum size of a stream in NATS, in MiB. */
 export const streamLimit = (env: string, fallback: string, what: string): Setting<number> => ({
   env,
   default: fallback,

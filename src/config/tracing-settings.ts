@@ -1,4 +1,4 @@
-// The settings of tracing: where spans go, and which runs have them.
+// The settings of tracing: the collector, and the share of traced runs.
 import { optional, setting } from "./setting.ts";
 import { collectorUrl, headerList, ratio } from "./setting-values.ts";
 

@@ -10,7 +10,7 @@ const DEMO_CALLS = [
   { path: "/cookies", name: "Demo: sets a cookie" },
 ] as const;
 
-/** Its last call sends the cookie that its first one receives. */
+/** Its last call sends the cookie received by its first. */
 const DEMO_WORKFLOW = {
   name: "Demo: visit",
   paths: ["/cookies", "/slow", "/cookies"],

@@ -1,4 +1,4 @@
-// Agents: each location with deployments has one that works, of this version, with an empty spool.
+// Agents: each location with deployments has a working one, of this version, with an empty spool.
 import { agentStateOf } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
 import type { Check } from "./check.ts";
@@ -31,7 +31,7 @@ export const agentsCheck = (ground: Ground): Check => ({
   },
 });
 
-/** Findings of a kind that are shown: a fleet that is offline has one cause. */
+/** Maximum findings shown per kind: an offline fleet has one cause. */
 const SHOWN = 5;
 
 export function agentFindings(facts: AgentFacts): Finding[] {

@@ -1,4 +1,4 @@
-// Defines checks, and runs them all at once, each with a time limit, whatever the others find.
+// Defines checks, and runs them concurrently and independently, each with a time limit.
 import type { Config } from "../config/config.ts";
 import { variableOf } from "../config/config.ts";
 import { untilAborted } from "../runtime/deadline.ts";
@@ -7,12 +7,12 @@ import { failure, failureOf, skipped } from "./finding.ts";
 
 export interface Check {
   readonly name: string;
-  /** The settings that must be valid for it to say anything. */
+  /** The settings that it needs to be valid. */
   readonly needs?: readonly (keyof Config)[];
   readonly run: () => Promise<readonly Finding[]>;
 }
 
-/** Thrown by a check that does not apply, or cannot be made, with the reason as a sentence. */
+/** Thrown by a check that does not apply or cannot run, with the reason as a sentence. */
 export class NotApplicable extends Error {
   override readonly name = "NotApplicable";
 }

@@ -1,4 +1,4 @@
-// The data folder: whether the service can use it, and nobody else can read what is in it.
+// The data folder: whether the service can use it, and no one else can read its files.
 import { access, constants, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Check } from "./check.ts";

@@ -27,7 +27,7 @@ export interface Space {
   readonly size: number;
 }
 
-/** Returns the space of a folder's file system; if the folder is missing, of the one above. */
+/** Returns the space of a folder's file system; if the folder is missing, of its parent's. */
 async function spaceAt(path: string): Promise<Space> {
   try {
     const { bavail, blocks, bsize } = await statfs(path);
@@ -51,7 +51,7 @@ export function diskFinding(what: string, { free, size }: Space): Finding {
   );
 }
 
-/** Looks at PostgreSQL's folder if it is here: the server does not say how much room is left. */
+/** Checks PostgreSQL's folder if it is here: the server does not report its free space. */
 async function databaseDisk(ground: Ground): Promise<Finding> {
   const database = await ground.database().catch(() => undefined);
   const size = await database?.size();
@@ -65,7 +65,7 @@ async function databaseDisk(ground: Ground): Promise<Finding> {
   return unseenDisk(size.bytes, isHere);
 }
 
-/** PostgreSQL tells only members of pg_read_all_settings where its data is. */
+/** PostgreSQL shows its data folder only to members of pg_read_all_settings. */
 export const unseenDisk = (bytes: number, isHere: boolean): Finding =>
   skipped(
     isHere

@@ -1,4 +1,4 @@
-// Defines what a check finds, and the state that all findings add up to.
+// Defines the findings of checks, and their overall state.
 import type { Static } from "typebox";
 import { Type } from "../model/type.ts";
 

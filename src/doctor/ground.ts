@@ -1,4 +1,4 @@
-// What checks examine: the settings, and ways to look that change nothing.
+// The inputs of checks: the settings, and inspections that change nothing.
 import type { BusFacts } from "../bus/bus-facts.ts";
 import type { Config, ReadConfig } from "../config/config.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -23,7 +23,7 @@ export interface Ground extends ReadConfig {
    * without a key.
    */
   readonly sealer: () => Sealer | undefined;
-  /** Returns what each spool in the data folder holds. */
+  /** Returns the contents of each spool in the data folder. */
   readonly spools: () => Promise<readonly SpoolFacts[]>;
 }
 

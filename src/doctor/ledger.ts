@@ -10,7 +10,7 @@ import type { Ground } from "./ground.ts";
 import { readableDatabase } from "./ground.ts";
 
 const HOURS = 6;
-/** Keeps the check to a few seconds: a large service's last minutes tell as much. */
+/** Limits the check to a few seconds: a large service's last minutes say as much. */
 const MOST_RUNS = 200_000;
 
 export const ledgerCheck = (ground: Ground): Check => ({
@@ -106,7 +106,7 @@ function missedFinding({ due, missed }: LedgerFacts, span: string): Finding {
 }
 
 /**
- * Groups by the code in front of the messages, and shows the commonest one of each: some name a
+ * Groups messages by their leading code, and shows the most common one of each: some include a
  * delay.
  */
 function reasonsOf(missed: LedgerFacts["missed"]): { message: string; runs: number }[] {

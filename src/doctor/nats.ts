@@ -1,5 +1,5 @@
-// NATS: whether it accepts this process's credentials, has the streams with room to spare, and lets
-// the user do what it needs and no more.
+// NATS: whether it accepts this process's credentials, has the streams with room to spare, and
+// grants the user the permissions it needs and no others.
 import type { BusFacts, StreamFacts } from "../bus/bus-facts.ts";
 import type { Config } from "../config/config.ts";
 import type { Check } from "./check.ts";

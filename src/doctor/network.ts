@@ -1,5 +1,5 @@
-// What calls from this machine may reach: the targets opened to them, name servers, and the hosts
-// that tell a broken network from a broken target.
+// The network of calls from this machine: allowed targets, name servers, and the hosts that
+// distinguish a broken network from a broken target.
 import { Resolver } from "node:dns/promises";
 import { connect, isIP } from "node:net";
 import { parseEgressEntry } from "../model/egress-entry.ts";
@@ -65,7 +65,7 @@ export const namesCheck = ({ config }: Ground): Check => ({
   },
 });
 
-/** Returns the code of the server's answer, or of why there is none. */
+/** Returns the code of the server's answer, or of its failure. */
 async function ask(server: string): Promise<string> {
   const resolver = new Resolver({ timeout: DNS_WITHIN_MS, tries: 1 });
   resolver.setServers([server]);

@@ -1,4 +1,4 @@
-// Reads from a file's mode who may use it.
+// Reads file permissions from a mode.
 
 /** Whether group or others have any right. */
 export const isShared = (mode: number): boolean => (mode & 0o077) !== 0;

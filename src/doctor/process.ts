@@ -1,4 +1,4 @@
-// The process with these settings: whether it is ready, and what its spools hold.
+// The process with these settings: its readiness and its spools.
 import { readSamples } from "../runtime/metric-samples.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";

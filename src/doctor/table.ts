@@ -1,4 +1,4 @@
-// Formats a report for people: one finding a paragraph, with what to do about it below.
+// Formats a report for people: one finding per paragraph, with its advice below.
 import type { DoctorReport, ReportedFinding, State } from "./finding.ts";
 import { count } from "./finding.ts";
 

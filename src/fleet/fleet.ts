@@ -1,5 +1,4 @@
-// Measures the whole system for /metrics, every 15 s in the background, so that a scrape never
-// waits.
+// Measures the whole system for /metrics every 15 s in the background: a scrape never waits.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Bus } from "../bus/bus.ts";
 import { parseInstant } from "../model/instant.ts";
@@ -17,9 +16,7 @@ export interface FleetOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: FleetMetrics;
-  /**
-   * Many deployments take a while to count, so a process need not count what another one counts.
-   */
+  /** Counting many deployments takes a while, so only some processes do. */
   readonly countsDeployments: boolean;
 }
 

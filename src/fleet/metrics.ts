@@ -1,5 +1,5 @@
-// The metrics of the whole system, as a process of the hub knows them. A metric has no sample if
-// its last reading of the database, or of the bus, is more than a minute old.
+// The metrics of the whole system, as known to a process of the hub. A metric has no sample if its
+// last reading of the database or the bus is more than a minute old.
 import { AGENT_STATES, agentStateOf } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
 import type { BacklogAt, BusBacklog } from "../bus/bus.ts";
@@ -150,7 +150,7 @@ function registerBacklog(
 
 const STATES = [...AGENT_STATES, "STOPPED"].map((state) => state.toLowerCase());
 
-/** An agent that stopped in order is no cause for alarm; one that went silent may be. */
+/** An agent that was stopped is no cause for alarm; one that went silent may be. */
 function stateOf(agent: ListedAgent, now: number): string {
   const state = agentStateOf(agent, now);
   return (state === "OFFLINE" && agent.condition === "stopped" ? "STOPPED" : state).toLowerCase();

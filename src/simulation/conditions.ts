@@ -1,5 +1,4 @@
-// The conditions that a run meets: the load of the hour, slow drift, incidents, and an agent that
-// is away.
+// The conditions of a run: the load of the hour, slow drift, incidents, and an offline agent.
 import { DAY_MS, HOUR_MS, periodStart } from "../model/periods.ts";
 import { SLOW_RELEASE_EVERY, TROUBLED_EVERY } from "./plan.ts";
 import type { Series, SimulatedCall } from "./plan.ts";
@@ -10,7 +9,7 @@ export interface Conditions {
   readonly slowness: number;
   /** The share of calls that fail. */
   readonly failing: number;
-  /** Whether no agent is there to make the call. */
+  /** Whether no agent is online to make the call. */
   readonly unattended: boolean;
 }
 
@@ -104,7 +103,7 @@ const badDaysIn = ({ service, troubledWeek }: SimulatedCall, week: number): Inci
     ? [{ from: DAY_MS, until: 4 * DAY_MS, failing: 0.2, slowness: 1.6 }]
     : [];
 
-/** In one week of three, a location's agent is away for one to two hours. */
+/** In one week of three, a location's agent is offline for one to two hours. */
 function isUnattended({ location }: Series, week: number, intoWeek: number): boolean {
   const random = createRandom(partOfKey(location.key, week));
   if (!random.chance(1 / 3)) return false;

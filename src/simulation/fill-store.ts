@@ -1,5 +1,5 @@
 // Fills a store with the results of a simulation, through the ledger: each run is ordered and its
-// report recorded in one transaction, so that nothing is left half done.
+// report recorded in one transaction.
 import { callResource } from "../model/call.ts";
 import { DAY_MS, periodStart } from "../model/periods.ts";
 import type { RunReport } from "../model/result.ts";
@@ -23,11 +23,11 @@ export interface FillOptions {
   readonly actor: string;
   /** Records the reports in the transaction `within`. */
   readonly record: (within: Store, reports: readonly RunReport[]) => Promise<Recorded>;
-  /** The most results in one transaction. */
+  /** Maximum results per transaction. */
   readonly batch: number;
   /**
-   * The pause after a transaction, as a multiple of its duration, so that others can write to the
-   * same file in between.
+   * The pause after a transaction, as a multiple of its duration: others can write to the same
+   * file in between.
    */
   readonly pause: number;
   readonly signal?: AbortSignal;
@@ -65,9 +65,7 @@ export const runsIn = ({
 }: Pick<FillOptions, "plan" | "from" | "until">): number =>
   plan.calls.length * plan.locations.length * triggersOf(plan, from, until).length;
 
-/**
- * Never inserts the first location of the store: that is the default one, and no agent is at these.
- */
+/** Never inserts the store's first location: that is the default one, and these have no agents. */
 async function insertLocations({ store, plan }: FillOptions): Promise<void> {
   const created = (await store.now()) + 1;
   for (const { id, label, region } of plan.locations)

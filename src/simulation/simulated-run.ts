@@ -1,4 +1,4 @@
-// Simulated runs: each as it was ordered, with the report that an agent might have made of it.
+// Simulated runs: each as ordered, with the report that an agent might have made.
 import { formatInstant } from "../model/instant.ts";
 import { resultWithoutCall } from "../model/result-without-call.ts";
 import { categoryOf, SIMULATION } from "../model/result.ts";

@@ -12,7 +12,7 @@ import type { LocationView, ProcessView, ServiceView, Snapshot } from "./snapsho
 
 const LABEL_WIDTH = 11;
 
-/** Replaces control characters in names and messages, so that none reaches the terminal. */
+/** Replaces control characters in names and messages: none may reach the terminal. */
 export function linesOf({ version, roles, now, process, service }: Snapshot): string[] {
   const lines = [
     `Sonde ${version} (${roles.join(", ")}) at ${formatPeriodTime(now)}`,

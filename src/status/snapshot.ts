@@ -1,5 +1,5 @@
-// The state of the service at one moment, as far as this machine can tell from the store and from
-// the process that runs here.
+// The state of the service at one moment, as seen from this machine: from the store and the local
+// process.
 import type { Config } from "../config/config.ts";
 import { agentStateOf } from "../model/agent.ts";
 import type { AgentState, ListedAgent } from "../model/agent.ts";

@@ -1,6 +1,6 @@
-// The spans of a run: its dispatch, the agent's work, and the record of its outcome. They are made
-// afterwards, from ticks and reports, so that no call waits for them. None holds a path, a query, a
-// header or a body.
+// The spans of a run: its dispatch, the agent's work, and the record of its outcome. They are built
+// afterwards, from ticks and reports: no call waits for them. None has a path, query, header or
+// body.
 import { parseInstant } from "../model/instant.ts";
 import type { ReportedResult, RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";

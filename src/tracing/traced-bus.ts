@@ -12,7 +12,7 @@ export interface TracedBusOptions {
   readonly share: number;
 }
 
-/** Adds no spans for what a handler rejects: it is delivered again. */
+/** Adds no spans for rejected messages: they are redelivered. */
 export function traceBus(bus: Bus, { tracing, clock, share }: TracedBusOptions): Bus {
   const isTraced = (runId: string): boolean => isSampled(traceIdOf(runId), share);
   return {

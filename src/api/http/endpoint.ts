@@ -1,4 +1,4 @@
-// An endpoint as data: what the server registers, what the OpenAPI document says, and what it does.
+// An endpoint as data: its registration, its description for the OpenAPI document, and its handler.
 // Independent of the HTTP server.
 import type { TSchema } from "typebox";
 import type { AccessLevel, Principal } from "../../model/access.ts";
@@ -49,11 +49,11 @@ export interface ApiRequest<Path extends string = string, P extends Parameters =
   readonly scope: string;
   /**
    * Runs `work` in a transaction and resolves to its value, the answer to the request. Call it at
-   * most once. A repeated request gets the answer of the first; `work` does not run again. Changes
-   * of documents leave audit entries; report any other change to `audit`.
+   * most once. A repeated request gets the first answer; `work` does not run again. Changes of
+   * documents leave audit entries; report any other change to `audit`.
    */
   readonly change: <T>(work: (store: Store, audit: Audit) => Promise<T>) => Promise<T>;
-  /** Drops the kept answer after the change was undone, so that a repeated request runs again. */
+  /** Drops the kept answer after the change was undone: a repeated request runs again. */
   readonly forget: () => Promise<void>;
   /** Throws `precondition_failed` when `If-Match` names another version of the document. */
   readonly assertMatches: (document: unknown) => void;
@@ -83,7 +83,7 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly aliases?: readonly string[];
   readonly tag: string;
   readonly summary: string;
-  /** What the summary and the schemas do not say. */
+  /** In addition to the summary and the schemas. */
   readonly description?: string;
   /** What a 404 says is not found; absent if the endpoint sends none. */
   readonly missing?: string;
@@ -101,7 +101,7 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly answer: TSchema;
   /** By media type; absent: JSON. The handler returns a `StreamedAnswer` of `answer` objects. */
   readonly media?: Readonly<Record<string, Media>>;
-  /** The headers that the answer carries for its own sake, apart from an ETag. */
+  /** The answer's own headers, apart from an ETag. */
   readonly headers?: Readonly<Record<string, DescribedHeader>>;
   /** An answer that is an object with an id carries an ETag. */
   readonly versioned?: boolean;
@@ -123,7 +123,7 @@ export const defineEndpoint = <
   },
 ): Endpoint => endpoint;
 
-/** Names a schema, so that the OpenAPI document holds it once, under this name. */
+/** Names a schema: the OpenAPI document then has it once, under this name. */
 export const named = <S extends TSchema>(name: string, schema: S): S => ({
   ...schema,
   $id: name,

@@ -13,13 +13,13 @@ import { HttpError, toAnswer } from "./errors.ts";
 import { MAX_BODY_BYTES } from "./json-body.ts";
 import { API_PREFIX } from "./serve-endpoint.ts";
 
-/** Sent with every answer, unless it sets others: no cache may keep what a key gave access to. */
+/** Sent with every answer unless it sets others: no cache may keep what needed a key. */
 export const SAFE_HEADERS = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
 } as const;
 
-/** Sends the error to the caller; logs it if it is a fault of ours. */
+/** Sends the error to the caller; logs it if the fault is ours. */
 export function answerError(
   log: Logger,
   error: unknown,

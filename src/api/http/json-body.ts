@@ -1,4 +1,4 @@
-// Parses request bodies: JSON objects in UTF-8, up to a size limit. Refuses everything that JSON
+// Parses request bodies: JSON objects in UTF-8, up to a size limit. Rejects anything that JSON
 // parsers disagree on.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { invalid } from "../../model/errors.ts";
@@ -11,7 +11,7 @@ const MAX_DEPTH = 32;
 const MAX_VALUES = 40_000;
 const MAX_PROPERTIES = 5000;
 
-// Names that mean something to JavaScript itself.
+// Names with a special meaning in JavaScript.
 const FORBIDDEN_NAMES = new Set(["__proto__", "constructor", "prototype"]);
 
 /** Makes the server parse JSON bodies, and refuse any other type unless the body is empty. */

@@ -1,5 +1,5 @@
-// Paged lists: the envelope of their answers, and their cursors. A cursor is opaque and signed, so
-// that nobody can forge or edit one, or use it on another list.
+// Paged lists: the envelope of their answers, and their cursors. A cursor is opaque and signed: no
+// one can forge or edit one, or use it on another list.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";

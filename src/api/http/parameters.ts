@@ -1,4 +1,4 @@
-// Query parameters: how each is read and checked, and how the OpenAPI document describes it.
+// Query parameters: their parsing, checks and OpenAPI descriptions.
 import type { TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";
 import { dateTime, EXAMPLE } from "../../model/fields.ts";
@@ -89,7 +89,7 @@ export const instant = (description: string): Parameter<number | undefined> => (
   schema: dateTime(Type.String({ description, examples: [EXAMPLE.time] })),
   read(given, name) {
     if (given === undefined) return undefined;
-    // An unescaped + arrives as a space; between a time and its offset it can be nothing else.
+    // An unescaped + arrives as a space; between a time and its offset, it can only be that.
     const value = parseInstant(given.replace(/([T ][\d:.]+) (?=\d\d:?\d\d$)/i, "$1+"));
     if (value === undefined)
       throw invalid(`${name}: ${show(given)} is not an ISO 8601 date or date-time`);

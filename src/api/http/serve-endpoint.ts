@@ -21,7 +21,7 @@ export const API_PREFIX = "/api/2";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** Its answers last as long as their callers like, so their durations are not measured. */
+    /** Its answers last as long as callers like, so their durations are not measured. */
     isLasting?: boolean;
   }
   interface FastifyRequest {
@@ -38,7 +38,7 @@ export interface Serving {
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
   readonly log: Logger;
-  /** Milliseconds after which a streamed answer of which the caller takes nothing is broken off. */
+  /** Milliseconds after which a streamed answer is aborted if its caller reads nothing. */
   readonly stalledAfterMs: number;
 }
 
@@ -50,7 +50,7 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
         method,
         url: `${API_PREFIX}${path}`,
         config: { isLasting: endpoint.lasting ?? false },
-        // Before the body is read: without a key, the caller need not send it, nor we parse it.
+        // Before the body is read: without a key, it need be neither sent nor parsed.
         async onRequest(request) {
           Object.assign(request, await serving.authenticate(request, endpoint));
         },
@@ -65,7 +65,7 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
           if (session !== undefined)
             reply.header("set-cookie", sessionCookie(request, session, LONGEST_SESSION_MS));
           const json = JSON.stringify(answer);
-          // Runs and statistics, with which some endpoints also answer, have no version.
+          // Some endpoints also answer with runs and statistics: these have no version.
           if (endpoint.versioned && Object.hasOwn(answer as object, "id"))
             reply.header("etag", entityTag(json));
           return reply.code(status).type("application/json; charset=utf-8").send(json);
@@ -118,7 +118,7 @@ function toApiRequest(
   };
 }
 
-/** Compares filters by their parsed values: a list is the same with a default left out or given. */
+/** Compares filters by their parsed values: omitting a default or giving it is the same list. */
 function scopeOf(
   { operationId }: Endpoint,
   params: Readonly<Record<string, string>>,

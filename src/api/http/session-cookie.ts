@@ -4,7 +4,7 @@ import { parseCookie, stringifySetCookie } from "cookie";
 import { AppError } from "../../model/errors.ts";
 import { show } from "../../model/validate.ts";
 
-/** Browsers accept the prefix `__Host-` from secure origins only, for the whole host alone. */
+/** Browsers accept the prefix `__Host-` only from secure origins, and only for the exact host. */
 const nameOf = (isSecure: boolean): string => (isSecure ? "__Host-sonde" : "sonde");
 
 /** The secret of the request's session. */
@@ -40,9 +40,9 @@ export const isUse = ({ headers }: FastifyRequest): boolean => headers[BACKGROUN
 const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
 /**
- * Throws `forbidden` for a change that another site requests with a browser's cookie. Browsers say
- * where a request comes from: in Sec-Fetch-Site on secure origins and loopback, else in Origin.
- * `publicUrl` is the service's URL in browsers.
+ * Throws `forbidden` for a cross-site change with a browser's cookie. Browsers send a request's
+ * origin in Sec-Fetch-Site on secure origins and loopback, else in Origin. `publicUrl` is the
+ * service's URL in browsers.
  */
 export function assertSameOrigin(
   { method, headers, host }: FastifyRequest,

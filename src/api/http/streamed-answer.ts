@@ -1,5 +1,5 @@
-// Streams an answer while it is made. A failure before the first part becomes an error answer; a
-// later one breaks the connection, so that no caller takes a part for the whole.
+// Streams an answer while it is produced. A failure before the first part becomes an error answer;
+// a later one breaks the connection: no caller may take a part for the whole.
 import { once } from "node:events";
 import { addAbortSignal, Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -7,7 +7,7 @@ import type { TSchema } from "typebox";
 import { isUnavailable } from "../../model/errors.ts";
 import type { Logger } from "../../runtime/logger.ts";
 
-/** An answer that is sent while it is made, as fast as the caller takes it. */
+/** An answer sent while it is produced, as fast as the caller reads it. */
 export interface StreamedAnswer {
   readonly contentType: string;
   /** Set if the answer is to be saved to a file: letters, digits, `-` and `.`. */

@@ -1,4 +1,4 @@
-// Closes unused connections, which browsers open ahead of need: a closing server would wait for
+// Closes unused connections, which browsers open speculatively: a closing server would wait for
 // their first requests.
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";

@@ -1,5 +1,5 @@
-// The documentation of the API: the OpenAPI document and the page that shows it, on a Fastify
-// instance of their own.
+// The documentation of the API: the OpenAPI document and the page that shows it, on their own
+// Fastify instance.
 import { gzipSync } from "node:zlib";
 import fastify from "fastify";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -54,7 +54,7 @@ export async function createDocumentation(endpoints: readonly Endpoint[], config
 const pathOf = (publicUrl: string | undefined): string =>
   publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/$/, "");
 
-/** Renders the document once: it needs no key, so anybody may request it as often as they like. */
+/** Renders the document once: it needs no key, so anyone may request it any number of times. */
 function documentSender(document: object) {
   const [compact, indented] = [0, 2].map((spaces) =>
     rendered(JSON.stringify(document, null, spaces)),
@@ -73,7 +73,7 @@ function documentSender(document: object) {
 
 type Rendered = ReturnType<typeof rendered>;
 
-/** As bytes, which need not be encoded for each answer. */
+/** As bytes, encoded once. */
 function rendered(json: string) {
   const text = Buffer.from(json);
   return {

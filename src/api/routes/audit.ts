@@ -76,7 +76,7 @@ export const auditEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => 
   }),
 ];
 
-/** Hides the key and the address of what somebody else did. */
+/** Hides the key and the address of someone else's action. */
 function toAnswer(entry: StoredAuditEntry, { owner, org }: Actor) {
   const { object_owner = null, object_org = null } = entry;
   const isOwn = entry.owner === owner && entry.org === org;

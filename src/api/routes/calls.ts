@@ -58,8 +58,8 @@ export function callEndpoints(deps: EndpointDeps): Endpoint[] {
 
 /**
  * Throws `invalid` unless the caller may use the call's setting, and its token belongs to that
- * setting. Checks references only when they change, so that a call stays open to other changes.
- * Locks what it refers to until its own row is stored, so that a concurrent deletion sees it.
+ * setting. Checks references only when they change: a call stays open to other changes. Locks what
+ * it refers to until its own row is stored: a concurrent deletion then sees it.
  */
 async function withCredentials(
   { store, principal }: Change,

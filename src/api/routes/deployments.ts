@@ -93,7 +93,7 @@ const hooks: DocumentHooks<Deployment> = {
     ownsTarget(store, caller, document?.deployment.target_id ?? ""),
 };
 
-/** Withdraws the deployment's runs of these targets, which it had one after another. */
+/** Cancels the deployment's runs of these targets, which it had one after another. */
 async function endSchedule(store: Store, id: string, targetIds: readonly string[]): Promise<void> {
   const now = await store.now();
   await store.schedules.remove(id, now);

@@ -1,4 +1,4 @@
-// Streams results as they are recorded, as server-sent events.
+// Streams results as server-sent events, as they are recorded.
 import { Id, LocationRef, Timestamp, nullable } from "../../model/fields.ts";
 import { RESULT_CODES } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";

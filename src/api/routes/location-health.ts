@@ -1,5 +1,5 @@
-// The health of each location: its agents, what waits there, and how punctual and exact its calls
-// were.
+// The health of each location: its agents, pending runs, and the punctuality and accuracy of its
+// calls.
 import { Timestamp, nullable } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { Type } from "../../model/type.ts";

@@ -50,7 +50,7 @@ const hooks: DocumentHooks<Token> = {
       );
     // Calls that use the token refer to its present setting too.
     if (before) await assertUnused(change, "Token", "token_id", token.id, ["call"]);
-    // What another setting's endpoint answered says nothing about this one.
+    // Another setting's endpoint says nothing about this one.
     return withoutFailure(ofSetting(token, setting.document as AuthSetting));
   },
 
