@@ -115,7 +115,7 @@ function consumerFindings({ tickConsumer }: BusFacts, { location }: Config): Fin
   const { pending, unacknowledged } = tickConsumer;
   return [
     ok(
-      `${count(pending, "message")} of ticks of location ${location} ${pending === 1 ? "waits" : "wait"}, and ${unacknowledged} ${unacknowledged === 1 ? "is" : "are"} under way`,
+      `${count(pending, "message")} of ticks of location ${location} ${pending === 1 ? "waits" : "wait"}, and ${unacknowledged} ${unacknowledged === 1 ? "is" : "are"} in flight`,
     ),
   ];
 }

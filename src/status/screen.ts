@@ -69,7 +69,7 @@ function leadOf({ lease }: ServiceView, now: number): string {
   const ahead = cursor - now;
   return ahead > 0
     ? `leads; slot ${slot(cursor)} is open, ${lengthOf(ahead)} ahead`
-    : `leads; slot ${slot(cursor)} is under way, the next opens in ${lengthOf(Math.max(0, opensIn))}`;
+    : `leads; slot ${slot(cursor)} is in progress, the next opens in ${lengthOf(Math.max(0, opensIn))}`;
 }
 
 function runLines(runs: readonly RecentRuns[]): string[] {

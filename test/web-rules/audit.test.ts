@@ -25,7 +25,7 @@ it("names and links what the reader may still open", () => {
   expect(placeOf(entry({ kind: "token", object_id: "t" }), NONE)?.page).toBeUndefined();
 });
 
-it("names nothing that was deleted, is somebody else's, or has no name", () => {
+it("names nothing that was deleted, is someone else's, or has no name", () => {
   const deleted = deletedIn([entry({ action: "delete", object_id: "x" }), entry({})]);
   expect([...deleted]).toEqual(["x"]);
   expect(placeOf(entry({ action: "create", object_id: "x" }), deleted)).toBeUndefined();

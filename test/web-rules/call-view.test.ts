@@ -30,7 +30,7 @@ describe("the view of a call", () => {
     expect(viewOf({ range: "week" }, NOW, "hour").span).toBe("week");
   });
 
-  it("takes what the address says, and passes over what it does not know", () => {
+  it("reads the address, and ignores unknown values", () => {
     const query = { range: "year", measure: "p95", location: "far", calls: "all" };
     expect(viewOf(query, NOW)).toMatchObject({
       span: "year",
@@ -95,7 +95,7 @@ const entry = (time: number, count: number, pass_percent: number | null): StatEn
 });
 
 describe("samples", () => {
-  it("have the measure that is asked for, and what did not pass", () => {
+  it("have the requested measure, and the calls that did not pass", () => {
     const sample = sampleOfStat(entry(NOW, 72, (100 * 70) / 72), "p95");
     expect(sample).toMatchObject({ time: NOW, latency: 7, failed: 2 });
     expect(sampleOfStat(entry(NOW, 1, 100), "max").latency).toBe(9);

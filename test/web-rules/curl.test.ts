@@ -18,7 +18,7 @@ const POST = { ...GET, method: "POST", headers: [FORM] };
 const SHOP = "https://shop.example/";
 
 describe("a command copied from a browser", () => {
-  it("of Chrome, for bash, becomes the request that it made", () => {
+  it("of Chrome, for bash, becomes the original request", () => {
     const text = String.raw`curl 'https://shop.example/api/orders?page=1' \
   -H 'accept: application/json' \
   -H 'accept-language: de-DE,de;q=0.9' \
@@ -46,7 +46,7 @@ describe("a command copied from a browser", () => {
     });
   });
 
-  it("of Firefox, for POSIX, leaves out what the agent sets", () => {
+  it("of Firefox, for POSIX, omits headers that the agent sets", () => {
     const text = String.raw`curl 'https://shop.example/login' -X POST -H 'User-Agent: Mozilla/5.0' -H 'Accept-Encoding: gzip, deflate, br, zstd' -H 'Content-Type: application/x-www-form-urlencoded' -H 'Connection: keep-alive' -H 'TE: trailers' --compressed --data-raw $'user=ren\xe9&pw=a%26b'`;
     expect(readCurl(text)).toEqual({
       request: {
@@ -172,7 +172,7 @@ const quotedByChrome = (text: string): string =>
     : `'${text}'`;
 
 describe("any command", () => {
-  it("that Chrome writes becomes the request that it made", () => {
+  it("that Chrome writes becomes the original request", () => {
     const text = fc.string({ unit: "binary" });
     const header = fc.record({
       key: fc.stringMatching(/^X-[a-z]{1,8}$/),
@@ -204,7 +204,7 @@ describe("any command", () => {
     expect(readCurl(`curl ${SHOP} -${"s".repeat(200_000)}`).request).toEqual(GET);
   });
 
-  it("is read or refused, and never throws", () => {
+  it("is read or rejected, and never throws", () => {
     const word = fc.oneof(
       fc.constantFrom("-H", "-d", "-G", "-u", "--json", "'", '"', "$'", "\\", "|", "@x", "^\n"),
       fc.string({ unit: "binary" }),

@@ -4,7 +4,7 @@ import { countsOf } from "../../web/src/pages/call/day-counts.ts";
 
 const hour = (count: number, pass_percent: number) => ({ count, adv_stat: { pass_percent } });
 
-it("counts what was missed in hours without any call, too", () => {
+it("counts missed runs in hours without any call, too", () => {
   const every = [hour(6, 100), hour(3, 200 / 3)];
   const missed = [{ count: 6 }, { count: 3 }];
   expect(countsOf(every, missed)).toEqual({ made: 9, passed: 8, missed: 9 });

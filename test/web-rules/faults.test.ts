@@ -14,7 +14,7 @@ describe("what a form lacks", () => {
     ]);
   });
 
-  it("is not what is there, or what the body leaves out", () => {
+  it("is not one that is present, or that the body omits", () => {
     const token = { meta: { name: "n" } };
     expect(missingFrom(token, ["meta.name", "meta.auth_id", "none.at.all"])).toEqual([]);
   });

@@ -20,7 +20,7 @@ it("ranks more passed calls as better, and marks nothing if all are equal", () =
   expect(marksOf([entry(7), entry(null)], "p95")).toEqual([undefined, undefined]);
 });
 
-it("reads what is shown from the address; otherwise the last whole period", () => {
+it("reads the period from the address; otherwise the last whole one", () => {
   const now = Date.UTC(2026, 10, 22, 23);
   expect(viewedPeriod({}, now)).toEqual({
     kind: "WEEK",

@@ -20,7 +20,7 @@ const argumentsOf = (command: string): string[] =>
     .slice(0, -1);
 
 describe("the cURL command of a request", () => {
-  it("reaches a shell as it was sent, whatever is in it", () => {
+  it("reaches a shell exactly as it was sent", () => {
     const body = `{"a": "it's $(rm -rf /) \`x\` \\"q\\"",\n"b": "!\\\\ üñ😀"}`;
     const url = "https://a.test/p?x=1&y='2'#$HOME";
     const header = { key: "X-Odd", value: "a'b; $PATH" };
@@ -50,7 +50,7 @@ describe("the cURL command of a request", () => {
     expect(argumentsOf(command)).toEqual(["--globoff", url]);
   });
 
-  it("leaves out what cURL makes itself, and keeps a header without a value", () => {
+  it("omits what cURL adds itself, and keeps a header without a value", () => {
     const headers = ["Host", "Content-Length", "Empty"].map((key) => ({ key, value: "" }));
     const command = curlOf({ url: "http://a.test/", method: "GET", headers, body: null });
     expect(argumentsOf(command)).toEqual(["http://a.test/", "--header", "Empty;"]);
@@ -61,7 +61,7 @@ describe("the cURL command of a request", () => {
     expect(argumentsOf(command)).toEqual(["--head", "http://a.test/"]);
   });
 
-  it("has a placeholder for what is masked", () => {
+  it("has a placeholder for each masked value", () => {
     const headers = [{ key: "Authorization", value: "Bearer ********" }];
     const command = curlOf({ url: "http://a.test/", method: "GET", headers, body: null });
     expect(argumentsOf(command)).toContain("Authorization: Bearer SECRET");
@@ -94,7 +94,7 @@ describe("advice", () => {
 });
 
 describe("a result in words", () => {
-  it("says how sure its time is", () => {
+  it("shows the uncertainty of its time", () => {
     expect(sureText({ ...NO_TIMING, total: 31, uncertainty: 0.4 })).toBe(
       "at most 0.40 ms of 31 ms may be Sonde's own",
     );
@@ -119,7 +119,7 @@ describe("a result in words", () => {
   it("has a bar for the time of a completed call outside its phases", () => {
     const phases = { dns: 1.58, tcp: 1.77, upload: 0.26, processing: 0.54, download: 0 };
     const spans = spansOf({ ...NO_TIMING, ...phases, total: 6.18 });
-    expect(spans.at(-1)).toMatchObject({ phase: "between", name: "In no phase" });
+    expect(spans.at(-1)).toMatchObject({ phase: "between", name: "Between phases" });
     expect(spans.at(-1)?.ms).toBeCloseTo(2.03);
     const whole = { ...NO_TIMING, processing: 0.1, download: 0.2, total: 0.301 };
     expect(spansOf(whole).map(({ phase }) => phase)).toEqual(["processing", "download"]);

@@ -55,7 +55,7 @@ describe("the calls of a draft", () => {
     expect(moved.map(({ callId }) => callId).join("")).toBe(order);
   });
 
-  it("keep keys of their own, also those of a call that comes again", () => {
+  it("keep their own keys, even if a call is repeated", () => {
     const keys = withStep(withStepMoved(steps, 2, 0), "a").map(({ key }) => key);
     expect(new Set(keys).size).toBe(4);
   });

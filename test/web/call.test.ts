@@ -102,7 +102,7 @@ it(
   },
 );
 
-it("says since when a call is slower, and where, as its history is written", TIMEOUT, async () => {
+it("shows since when and where a call is slower, as its history is written", TIMEOUT, async () => {
   const id = await callNamed("Simulated: sales report");
   const watched = await pages.open(`/calls/${id}`, WIDE);
   const { page } = watched;

@@ -119,7 +119,7 @@ it(
     // The worst one, explained.
     const worst = ranked.at(-1) as Ranked;
     await page.getByRole("link", { name: worst.api_name }).click();
-    await page.getByRole("heading", { name: `How ${worst.score} came about` }).waitFor();
+    await page.getByRole("heading", { name: `How ${worst.score} was computed` }).waitFor();
     const points = await texts(page, ".score-points figcaption > .row");
     const [kept = 0, ...costs] = points.flatMap(numbersOf);
     expect(kept).toBe(worst.score);
@@ -158,7 +158,9 @@ it(
       await page.locator("dt:text-is('Passed') + dd").innerText(),
     );
     await bars.nth(6).click();
-    await page.getByRole("heading", { name: `How ${worst.results[6]?.[1]} came about` }).waitFor();
+    await page
+      .getByRole("heading", { name: `How ${worst.results[6]?.[1]} was computed` })
+      .waitFor();
 
     // By month.
     await page.getByRole("navigation").getByRole("link", { name: "Insights" }).click();
@@ -168,7 +170,7 @@ it(
       .poll(() => texts(page, ".ranking td.score"))
       .toEqual(monthly.map(({ score }) => String(score)));
     await page.getByRole("link", { name: monthly[0]?.api_name ?? "" }).click();
-    await page.getByRole("heading", { name: `How ${monthly[0]?.score} came about` }).waitFor();
+    await page.getByRole("heading", { name: `How ${monthly[0]?.score} was computed` }).waitFor();
     expect(await bars.count()).toBe(8);
     expect(faults).toEqual([]);
     expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);

@@ -151,7 +151,7 @@ it("filters runs by the time that the reader chose", async () => {
 const focused = (page: Page): Promise<string> =>
   page.evaluate("document.activeElement.id || document.activeElement.textContent");
 
-it("keeps the focus where the keyboard left it", async () => {
+it("keeps the keyboard's focus in place", async () => {
   const { page } = await pages.open(`/calls/${many}`);
   const runs = page.locator("section.card", { has: page.getByRole("heading", { name: "Runs" }) });
   await runs.getByRole("button", { name: "Show more" }).focus();
@@ -186,7 +186,7 @@ it("keeps the focus where the keyboard left it", async () => {
   expect(await focused(page)).toBe("main");
 });
 
-it("asks again before deleting what could not be deleted", async () => {
+it("asks again before retrying a failed deletion", async () => {
   const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
   const setting = await make("/auth/", {
     meta: { name: "Shop", domain: "xn--exmple-cua.com" },

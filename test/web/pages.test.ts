@@ -102,7 +102,7 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     expect(found.flat()).toEqual([]);
   });
 
-  it("are reached with the keyboard, and the focus moves to what is new", async () => {
+  it("are reached with the keyboard, and the focus moves to new content", async () => {
     const { page } = await pages.open("/calls", { viewport: WIDE });
     await settled(page);
     const focused = (): Promise<string> =>
@@ -141,7 +141,7 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     await title("Reports");
   });
 
-  it("have a heading and a reason for what does not exist, and nothing to try again", async () => {
+  it("have a heading and a reason for missing objects, and nothing to retry", async () => {
     const { page } = await pages.open("/calls", { viewport: WIDE });
     const paths = ["calls", "results", "settings", "insights", "reports", "workflows"];
     const edits = ["calls/nope/edit", "reports/nope/edit", "workflow-results/nope"];
@@ -159,7 +159,7 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     expect(wrong).toEqual([]);
   });
 
-  it("show what users and targets write as text, and keep their layout", async () => {
+  it("show text from users and targets as text, and keep their layout", async () => {
     const name = `${MARKUP} ${BIDI}`.slice(0, 150) + unbroken(50);
     const content = await makeContent(pages.client, `${target.url}/?q=${SCRIPT_URL}`, {
       name,

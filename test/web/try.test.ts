@@ -304,7 +304,7 @@ const paste = (page: Page, text: string): Promise<unknown> =>
     document.activeElement.dispatchEvent(event);
   }`);
 
-it("a call is made, run, changed, deployed and deleted", { timeout: 240_000 }, async () => {
+it("a call is created, run, changed, deployed and deleted", { timeout: 240_000 }, async () => {
   await using sonde = await startTry();
   await makesWithKeyboard(sonde);
   await changesAndDeploys(sonde);

@@ -79,7 +79,7 @@ async function expectGood(page: Page, picture: string): Promise<void> {
 }
 
 describe("workflows", { timeout: 180_000 }, () => {
-  it("are made, put in order by dragging and by keys, and run with their cookies", async () => {
+  it("are created, reordered by dragging and by keys, and run with their cookies", async () => {
     const { page, faults, requested } = await pages.open("/workflows");
     await page.getByRole("heading", { name: "No workflows yet" }).waitFor();
     await expectGood(page, "workflows-empty");
@@ -148,7 +148,7 @@ describe("workflows", { timeout: 180_000 }, () => {
     expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);
   });
 
-  it("say at the call what is wrong, and never overwrite unasked", async () => {
+  it("show faults at the call, and never overwrite unasked", async () => {
     const [first, gone] = [await makeCall("First", "/"), await makeCall("Gone", "/")];
     const id = await makeWorkflow("Shared work", [first]);
     const { page } = await pages.open(`/workflows/${id}`);

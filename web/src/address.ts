@@ -1,4 +1,4 @@
-// Keeps a page's settings in its address, so that a link leads to the same view.
+// Keeps a page's settings in its address: a link leads to the same view.
 import { useLocation } from "preact-iso";
 
 /** Resolves a page against the document's base, to the path that the router matches. */

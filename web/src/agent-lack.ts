@@ -1,7 +1,7 @@
 // Tells whether any agent takes a location's runs.
 import type { AgentState } from "../../src/model/agent.ts";
 
-/** Why a location's runs would wait. */
+/** Why no agent takes a location's runs. */
 export type Lack = "NONE_CONNECTED" | "NONE_READY";
 
 const TAKING: readonly AgentState[] = ["ONLINE", "STALE"];

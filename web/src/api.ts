@@ -44,10 +44,10 @@ export interface Versioned<T> {
   readonly version: string | null;
 }
 
-/** The last change whose answer did not arrive, and its key: Sonde does not do it again. */
+/** The last change without an answer, and its key: Sonde does not repeat it. */
 let unanswered: { readonly change: string; readonly key: string; readonly at: number } | undefined;
 
-/** Whoever makes the same change later than this means another one. */
+/** The same change later than this is another one. */
 const RETRIED_WITHIN_MS = 10 * 60_000;
 
 /** Returns the headers with which a change may be repeated. */
@@ -61,7 +61,7 @@ function repeatable(change: string): Readonly<Record<string, string>> {
 /** `crypto.randomUUID` exists only over https. */
 const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
-/** Like `send`. With an `If-Match` header, status 412 means that somebody changed the object. */
+/** Like `send`. With an `If-Match` header, status 412: someone has changed the object. */
 export async function sendVersioned<T>(
   method: Method,
   path: string,

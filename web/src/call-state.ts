@@ -1,4 +1,4 @@
-// Words a call's state across the locations where it is deployed.
+// Describes a call's state over the locations where it is deployed.
 import { CALL_STATES, stateOf } from "../../src/model/call-state.ts";
 import type { CallState } from "../../src/model/call-state.ts";
 import type { CallNow } from "./call-overview.ts";

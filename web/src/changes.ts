@@ -1,4 +1,4 @@
-// Finds what changed in an object's body: sending only that keeps what others saved meanwhile.
+// Finds the changes in an object's body: sending only these preserves other people's changes.
 
 type Body = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-// What each option of curl does to the request.
+// The effect of each curl option on the request.
 import type { KeyValue } from "../../src/model/fields.ts";
 import { isKnown } from "./curl-options.ts";
 import type { Option } from "./curl-options.ts";
@@ -91,7 +91,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   compressed: (command) => void (command.isCompressed = true),
 };
 
-/** Options that change what curl prints or stores, or ask for what Sonde does anyway. */
+/** Options that change what curl prints or stores, or that Sonde applies anyway. */
 const WITHOUT_EFFECT = new Set(
   `silent show-error verbose include fail fail-with-body fail-early output output-dir remote-name
   remote-name-all remote-header-name remote-time write-out dump-header stderr trace trace-ascii

@@ -1,4 +1,4 @@
-// Parses the command line of curl: which options exist, and which of them take a value.
+// Parses curl's command line, by tables of its options.
 
 /** Long names by letter. */
 const LETTERS: Readonly<Record<string, string>> = {

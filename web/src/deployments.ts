@@ -21,7 +21,7 @@ export const useDeployments = ({ kind, id }: Pick<Target, "kind" | "id">) =>
 export const useOwnDeployments = (): readonly Deployment[] =>
   useRead<List<Deployment>>(["deployments", "own"], "deployments/?limit=1000").data?.results ?? [];
 
-/** Proposes the delay that meets the fewest of `others` at these locations. */
+/** Proposes the delay that coincides with the fewest of `others` at these locations. */
 export const proposalAt = (
   locations: readonly string[],
   frequency: number,

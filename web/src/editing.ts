@@ -1,5 +1,5 @@
-// Edits an object in a form: keeps a draft on top of the version that it began with, and saves it
-// without losing what others saved meanwhile.
+// Edits an object in a form: keeps a draft on top of its initial version, and saves it without
+// losing other people's changes.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, sendVersioned } from "./api.ts";
 import type { Versioned } from "./api.ts";
@@ -7,10 +7,10 @@ import { changesOf } from "./changes.ts";
 import { useSending } from "./form.ts";
 import type { Sending } from "./form.ts";
 
-/** Somebody else saved the object after it was opened here. */
+/** Someone else saved the object after it was opened here. */
 export interface Conflict {
   readonly onClose: () => void;
-  /** Starts over from what is stored now. */
+  /** Starts over from the stored object. */
   readonly onReload: () => void;
   /** Called before the form is sent again, to save over the other version. */
   readonly onOverwrite: () => void;
@@ -27,7 +27,7 @@ interface EditingOptions<T, D> {
   readonly bodyOf: (draft: D, object?: T) => object;
   /** Paths in the body that must not be empty. */
   readonly required?: readonly string[];
-  /** Adds what the API needs beside what differs. `current` is the object being changed. */
+  /** Adds fields that the API requires in every change. `current`: the object being changed. */
   readonly completed?: (changes: object, current: T) => object;
   /** Called before the draft is sent; resolves to the draft to send. */
   readonly prepare?: (draft: D) => Promise<D>;

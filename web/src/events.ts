@@ -1,4 +1,4 @@
-// Streams what is recorded, as it happens, to the pages, and reads again what they show.
+// Streams recorded results to the pages, and refreshes what they show.
 import { effect, signal } from "@preact/signals";
 import type { RecordedOutcome } from "../../src/model/recorded.ts";
 import type { ResultCategory } from "../../src/model/result.ts";
@@ -28,7 +28,7 @@ const gapListeners = new Set<Listener<void>>();
 export const onResult = (listener: Listener<RecordedEvent>): (() => void) =>
   subscribe(resultListeners, listener);
 
-/** Calls back when events may have been missed: listeners must read again what they patched. */
+/** Calls back when events may have been missed: listeners must reload what they patched. */
 export const onGap = (listener: Listener<void>): (() => void) => subscribe(gapListeners, listener);
 
 function subscribe<T>(listeners: Set<T>, listener: T): () => void {
@@ -42,7 +42,7 @@ let lastId = "";
 let wasOpen = false;
 let retry: ReturnType<typeof setTimeout> | undefined;
 
-/** Listens while somebody is signed in and the page is visible. */
+/** Listens while someone is signed in and the page is visible. */
 export function startEvents(): void {
   const isInView = signal(!document.hidden);
   document.addEventListener("visibilitychange", () => {
@@ -70,7 +70,7 @@ function open(): void {
   const isResumed = lastId !== "";
   opened.addEventListener("open", () => {
     liveState.value = "live";
-    // The stream before had no event, so there was no id to resume from.
+    // The previous stream had no event, so there is no id to resume from.
     if (wasOpen && !isResumed) readEverythingAgain();
     wasOpen = true;
   });
@@ -94,7 +94,7 @@ function readEverythingAgain(): void {
   for (const listener of gapListeners) listener();
 }
 
-/** Ids of the calls, workflows and runs that something was recorded for. */
+/** Ids of the calls, workflows and runs with new outcomes. */
 let changed = new Set<unknown>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 

@@ -1,4 +1,4 @@
-// Finds what is wrong with the body that a form sends, and which faults still stand.
+// Finds faults in the body that a form sends, and which of them remain.
 import { placeFault } from "./fault-place.ts";
 
 /** Returns a fault for each empty required property, in the API's words. */

@@ -1,4 +1,4 @@
-// Where the focus goes when what had it is no longer there.
+// Moves the focus when the focused element is gone.
 
 /** Moves the focus to the contents of the page, for screen readers and the keyboard. */
 export function focusMain(): void {

@@ -1,4 +1,4 @@
-// Sends a form: tells when it is busy, and shows what the API refuses at its field.
+// Sends a form: shows when it is busy, and the API's faults at their fields.
 import { useState } from "preact/hooks";
 import { faultOf, faultsBeside, missingFrom, standing } from "./faults.ts";
 
@@ -9,7 +9,7 @@ export interface Sending {
   readonly attempt: (work: () => Promise<unknown>) => Promise<void>;
   /** Returns what is wrong with the field at this path, such as `meta.name`, or a part of it. */
   readonly faultAt: (path: string) => string | undefined;
-  /** Returns what went wrong, except what fields at these paths show. */
+  /** Returns the error, except faults shown by fields at these paths. */
   readonly faultBeside: (...paths: readonly string[]) => Error | null;
 }
 
@@ -22,7 +22,7 @@ export interface SentForm {
 
 interface Refusal {
   readonly faults: readonly string[];
-  /** The body that was refused. */
+  /** The rejected body. */
   readonly body: object;
 }
 

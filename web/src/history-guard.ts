@@ -1,5 +1,5 @@
-// Lets a page with unsaved changes ask before its reader leaves. Browsers call the listeners of
-// `popstate` in order: this module is loaded before the router listens, so it can stop the event.
+// Lets a page with unsaved changes ask before its reader leaves. Browsers call `popstate` listeners
+// in order: this module is loaded before the router listens, so it can stop the event.
 
 /** Leaves the page. */
 export type Leave = () => void;
@@ -26,7 +26,7 @@ addEventListener("beforeunload", (event) => {
   if (isHeld()) event.preventDefault();
 });
 
-/** Whether the page has something to lose. */
+/** Whether the page has unsaved changes. */
 export const isHeld = (): boolean => holds.length > 0;
 
 /** Lets `ask` decide whether and when the reader leaves, until the returned function is called. */
@@ -38,7 +38,7 @@ export function holdReader(ask: (leave: Leave) => void): () => void {
   };
 }
 
-/** Leaves the page; if there is something to lose, only once its reader agrees. */
+/** Leaves the page; with unsaved changes, only once its reader agrees. */
 export function leaving(leave: Leave): void {
   const hold = holds.at(-1);
   if (hold) hold.ask(leave);

@@ -1,4 +1,4 @@
-// Insights reports as the API returns them, and what is derived from them.
+// Insights reports as the API returns them, and values derived from them.
 import type { Explanation, PartExplanation } from "../../src/model/insight-explanation.ts";
 import { insightId, parseInsightId } from "../../src/model/insight.ts";
 import type {
@@ -89,7 +89,7 @@ export interface Ranking {
 /** Smaller changes are not mentioned: they may be chance. */
 export const LEAST_CHANGE = { percent: 10, ms: 5 } as const;
 
-/** Tells how the average time moved from the period before; undefined: not much, or unknown. */
+/** Compares the average time with the previous period's; undefined: little change, or unknown. */
 export function speedOf({
   mean_test_length: ms,
   mean_test_length_before: before,

@@ -1,4 +1,4 @@
-// The frame of every page: the menu with the current place, settings, and who is signed in.
+// The frame of every page: the menu with the current page, settings, and the signed-in user.
 import type { ComponentChildren } from "preact";
 import type { AccessLevel } from "../../src/model/access.ts";
 import { useLocation } from "preact-iso";

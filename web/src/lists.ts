@@ -57,7 +57,7 @@ export function useList<T>(
   };
 }
 
-/** The longest page that the API returns. */
+/** The API's maximum page size. */
 const LONGEST_PAGE = 1000;
 
 /** Reads everything that the API lists at `path`, page after page. */

@@ -5,7 +5,7 @@ import { useRead } from "./queries.ts";
 import { isEnded, outcomeKey, outcomePath } from "./runs.ts";
 import type { Outcome, TargetKind } from "./runs.ts";
 
-/** For when no event arrives, such as while the stream is broken. */
+/** In case no event arrives, such as while the stream is broken. */
 const ASK_EVERY_MS = 5000;
 
 export function useOutcome<T extends Outcome>(kind: TargetKind, id: string) {

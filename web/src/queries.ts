@@ -19,7 +19,7 @@ export const queries = new QueryClient({
   },
 });
 
-// Reads again what is stale when the page is back in view, and resumes what waited for that.
+// Refreshes stale data when the page is back in view, and resumes reads that waited for it.
 queries.mount();
 
 effect(() => {

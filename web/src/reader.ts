@@ -1,4 +1,4 @@
-// Tells whether somebody uses the pages: a page that is only open must not keep its session alive.
+// Tells whether someone is using the pages: an open page alone must not keep its session alive.
 import { now } from "./now.ts";
 
 const AWAY_AFTER_MS = 5 * 60_000;

@@ -1,4 +1,4 @@
-// The statistics of reports: what the API answers with, and how rows compare.
+// The statistics of reports: the API's answers, and the comparison of rows.
 import { parseInstant } from "../../src/model/instant.ts";
 import { periodEnd, periodStart } from "../../src/model/periods.ts";
 import type { PeriodKind } from "../../src/model/periods.ts";

@@ -18,7 +18,7 @@ export const toRows = (pairs: readonly KeyValue[]): readonly Row[] =>
 
 const isFilled = ({ key, value }: KeyValue): boolean => key !== "" || value !== "";
 
-/** Leaves out the rows that nobody filled in. */
+/** Omits empty rows. */
 export const toPairs = (rows: readonly Row[]): KeyValue[] =>
   rows.filter(isFilled).map(({ key, value }) => ({ key, value }));
 

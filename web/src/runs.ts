@@ -1,4 +1,4 @@
-// Runs ordered by hand, of calls and of workflows.
+// Manual runs of calls and workflows.
 import type { Context } from "../../src/model/context.ts";
 import type { Result, WorkflowResult } from "../../src/model/result.ts";
 import { send } from "./api.ts";

@@ -6,7 +6,7 @@ import { ApiError, onSignedOut, send } from "./api.ts";
 import { isHeld } from "./history-guard.ts";
 import { now } from "./now.ts";
 
-/** The reader whom the page is shown to. Undefined until known; null: nobody. */
+/** The signed-in reader. Undefined until known; null: none. */
 export const session = signal<Principal | null | undefined>(undefined);
 
 /**
@@ -41,7 +41,7 @@ function settle(isBack: boolean): void {
   settled = Promise.withResolvers();
 }
 
-/** Discards the unsaved changes, and goes on with the browser's session as it is now. */
+/** Discards the unsaved changes, and continues with the browser's current session. */
 export function giveUp(): void {
   const { by } = interruption.peek() ?? { by: null };
   session.value = null;

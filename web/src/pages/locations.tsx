@@ -1,4 +1,4 @@
-// The locations: their agents, what waits there, and how punctual and exact their calls are.
+// The locations: their agents, pending runs, and the punctuality and accuracy of their calls.
 import type { AgentState } from "../../../src/model/agent.ts";
 import type { Percentiles } from "../../../src/model/percentiles.ts";
 import type { List } from "../api.ts";
@@ -127,7 +127,7 @@ function Load(location: LocationHealth) {
   return (
     <dl class="facts load">
       <div>
-        <dt title="Runs due in the same second are spread over it, each in its own place: up to a second is as planned.">
+        <dt title="Runs due in the same second are spread over it, each in its own place: up to a second is expected.">
           Start after due (up to 1 s is planned)
         </dt>
         <dd>
@@ -185,7 +185,7 @@ const Agents = ({ agents, of }: Pick<LocationHealth, "agents"> & { readonly of: 
           <th scope="col">Version</th>
           <th scope="col">Last seen</th>
           <th scope="col" class="number">
-            Under way
+            Running
           </th>
           <th scope="col" class="number">
             Held
@@ -222,7 +222,7 @@ function AgentRow({ agent }: { readonly agent: Agent }) {
       <td class="whole" data-label="Last seen">
         <Time at={agent.last_seen} />
       </td>
-      <td class="number" data-label="Under way">
+      <td class="number" data-label="Running">
         {formatCount(in_flight)}
         {capacity !== null && <span class="muted"> of {formatCount(capacity)}</span>}
       </td>

@@ -1,4 +1,4 @@
-// Signs in with a key, or by a link that works once and carries its code in the fragment.
+// Signs in with a key, or by a one-time link with its code in the fragment.
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import { KeyForm } from "../parts/key-form.tsx";
@@ -20,7 +20,7 @@ export function SignIn() {
     const code = location.hash.slice(1);
     if (code === "") return;
     history.replaceState(null, "", location.pathname);
-    // Keys are refused: a link with its sender's key would have others store secrets as the sender.
+    // Rejects keys: with a link to the sender's key, others would store secrets as the sender.
     if (!isCode(code)) return setFault(LINK_FAULT);
     signIn(code).then(arrive, ({ message }: Error) =>
       setFault(message === "Unauthorized" ? LINK_FAULT : message),

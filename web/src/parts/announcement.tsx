@@ -1,4 +1,4 @@
-// Announces what was done: shown for a moment, and read out by screen readers.
+// Announces completed actions: shown briefly, and read out by screen readers.
 import { signal } from "@preact/signals";
 
 const SHOWN_MS = 5000;

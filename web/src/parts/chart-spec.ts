@@ -12,11 +12,11 @@ export interface ChartSeries {
   readonly colour: string;
   /** A line by default. */
   readonly draw?: "line" | "bars" | "points";
-  /** Lengths of a line's dashes and gaps in pixels, so that lines differ by more than colour. */
+  /** Lengths of a line's dashes and gaps in pixels: lines must differ by more than colour. */
   readonly dash?: readonly number[];
   /** Bars are filled with the pattern of this phase. */
   readonly phase?: Phase;
-  /** How much lower each value may be: drawn as error bars. */
+  /** By how much each value may be too high: drawn as error bars. */
   readonly below?: readonly (number | null)[];
 }
 
@@ -47,5 +47,5 @@ export interface ChartSpec {
 
 export const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 4]];
 
-/** Colours that tell apart series which are neither phases nor states. */
+/** Colours of series that are neither phases nor states. */
 export const SERIES_COLOURS = ["--accent", "--processing", "--handshake", "--dns", "--download"];

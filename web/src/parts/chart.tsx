@@ -81,6 +81,6 @@ function usePlot(spec: ChartSpec, range: Range, events: PlotEvents) {
   return box;
 }
 
-/** Returns all that decides the look of the series, without their values. */
+/** Returns everything that determines the look of the series, without their values. */
 const looksOf = ({ series }: ChartSpec): string =>
   JSON.stringify(series, ["label", "colour", "draw", "dash", "phase"]);

@@ -34,7 +34,7 @@ const finds =
       .every((word) => whole.includes(word));
   };
 
-/** Empties itself after each choice and keeps the focus, so that the next one can follow. */
+/** Clears itself after each choice and keeps the focus, ready for the next one. */
 export function Combobox({ label, placeholder, hint, ...choosing }: ComboboxProps) {
   const id = useId();
   const { text, isOpen, active, found, ...act } = useChoosing(choosing);

@@ -1,4 +1,4 @@
-// Asks what to do when somebody else saved the object meanwhile. Belongs inside the form.
+// Asks what to do when someone else has saved the object meanwhile. Belongs inside the form.
 import type { Conflict } from "../editing.ts";
 import { Dialog } from "./dialog.tsx";
 

@@ -1,4 +1,4 @@
-// Makes deployments, one for each chosen location.
+// Creates deployments, one per chosen location.
 import { overviewKey } from "../call-overview.ts";
 import { useState } from "preact/hooks";
 import { send } from "../api.ts";

@@ -31,7 +31,7 @@ export const draftOf = ({ deployment }: Deployment): DeploymentDraft => ({
   between_calls_delay: String(deployment.between_calls_delay),
 });
 
-/** Passes on anything but a number as it is: the API says what is wrong with it. */
+/** Passes on anything else unchanged: the API reports the fault. */
 const toNumber = (text: string): number | string =>
   /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
 

@@ -172,7 +172,7 @@ interface ActionsProps {
   readonly onEdit: (deployment: Deployment) => void;
 }
 
-/** The owner of the target may delete the deployments that others made of it. */
+/** The target's owner may delete other people's deployments of it. */
 function Actions({ target, deployment, onEdit }: ActionsProps) {
   const place = nameOfLocation(useLocations(), deployment.deployment.location_id);
   const what = `the deployment of ${target.name} at ${place}`;

@@ -1,4 +1,4 @@
-// Fields of forms: a label, a control, a hint, and what is wrong with the value.
+// Form fields: a label, a control, a hint, and the value's fault.
 import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useId } from "preact/hooks";
 

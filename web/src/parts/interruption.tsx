@@ -1,5 +1,5 @@
 // Covers a page with unsaved changes when its reader is signed out: the reader signs in again and
-// goes on, or discards the changes.
+// continues, or discards the changes.
 import { giveUp, interruption, session } from "../session.ts";
 import { Dialog } from "./dialog.tsx";
 import { KeyForm } from "./key-form.tsx";

@@ -1,4 +1,4 @@
-// Asks before a page with unsaved changes is left: by a link, by going back, by closing it.
+// Asks before a page with unsaved changes is left, by a link, by going back or by closing it.
 import { useLocation } from "preact-iso";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { holdReader, leaving } from "../history-guard.ts";

@@ -9,7 +9,7 @@ interface LocationFieldProps extends Omit<FieldProps, "label" | "hint"> {
   readonly value: string;
   /** Whether to say where no agent takes runs. */
   readonly isToRun?: boolean;
-  /** Whether the default location, whichever it is, is a choice. */
+  /** Whether "default location" is a choice. */
   readonly hasDefault?: boolean;
   readonly onChange: (id: string) => void;
 }

@@ -1,10 +1,10 @@
-// Shown in place of what needs a key of a higher level.
+// Shown instead of content that needs a key of a higher level.
 import type { AccessLevel } from "../../../src/model/access.ts";
 import { session } from "../session.ts";
 
 interface NeedsLevelProps {
   readonly level: Exclude<AccessLevel, "VIEWER">;
-  /** What such a key does here, as in `create reports`. */
+  /** What such a key allows here, as in `create reports`. */
   readonly does: string;
 }
 

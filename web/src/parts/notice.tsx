@@ -1,4 +1,4 @@
-// What a page shows in place of its contents.
+// Shown instead of a page's contents.
 import type { ComponentChildren } from "preact";
 import { ApiError } from "../api.ts";
 
@@ -6,7 +6,7 @@ import { ApiError } from "../api.ts";
 const mayPass = (error: Error): boolean =>
   !(error instanceof ApiError && [403, 404].includes(error.status));
 
-/** Says what went wrong, in the API's words. */
+/** Shows the error, in the API's words. */
 export const Fault = ({
   error,
   retry,

@@ -1,4 +1,4 @@
-// Shown in place of a page that could not be loaded, or that failed while it was shown.
+// Shown instead of a page that could not be loaded, or failed while shown.
 import { Component } from "preact";
 import type { ComponentChildren, ComponentType } from "preact";
 import { lazy } from "preact-iso";

@@ -1,4 +1,4 @@
-// The head of a page: its title, and what can be done there.
+// The head of a page: its title and actions.
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 

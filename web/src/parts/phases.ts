@@ -28,8 +28,8 @@ export const BETWEEN = "between";
 const OTHER_NAMES = {
   [UNFINISHED]: { name: "Not completed", meaning: "until the call ended" },
   [BETWEEN]: {
-    name: "In no phase",
-    meaning: "between the phases, such as the agent's own work",
+    name: "Between phases",
+    meaning: "such as the agent's own work",
   },
 } as const satisfies Readonly<Record<string, PhaseName>>;
 

@@ -1,9 +1,9 @@
-// Draws what charts show beside their series: error bars, marks along the x axis, vertical lines.
+// Draws the parts of charts other than series: error bars, marks along the x axis, vertical lines.
 import type UPlot from "uplot";
 import type { ChartMarks, ChartSpec } from "./chart-spec.ts";
 import type { Ink } from "./ink.ts";
 
-/** Draws error bars from each value down to the least that it may be. */
+/** Draws error bars from each value down to its possible minimum. */
 export function drawErrors(plot: UPlot, { x, series }: ChartSpec, ink: Ink): void {
   const { ctx } = plot;
   ctx.save();
@@ -29,7 +29,7 @@ export function drawErrors(plot: UPlot, { x, series }: ChartSpec, ink: Ink): voi
   ctx.restore();
 }
 
-/** A shape for each tone, so that they differ by more than colour. */
+/** A shape per tone: they must differ by more than colour. */
 const SHAPES: Readonly<
   Record<
     ChartMarks["tone"],

@@ -1,4 +1,4 @@
-// The outcome of a run that was ordered by hand: queued, then its result.
+// The outcome of a manual run: queued, then its result.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Result } from "../../../src/model/result.ts";
 import { useCalls } from "../call-names.ts";

@@ -1,10 +1,10 @@
-// Says how far the times of a result can be trusted.
+// Words the uncertainty of a result's times.
 import type { Result } from "../../../src/model/result.ts";
 import type { Timing } from "../../../src/model/timing.ts";
 import { isUncertain } from "../../../src/model/uncertainty.ts";
 import { formatMs } from "./number.ts";
 
-/** Says how far the total can be trusted; undefined if nothing was timed, or that is unknown. */
+/** Words the total's uncertainty; undefined if nothing was timed, or it is unknown. */
 export function sureText({ total, uncertainty }: Timing): string | undefined {
   if (total === null || uncertainty === null) return undefined;
   return `at most ${formatMs(uncertainty)} of ${formatMs(total)} may be Sonde's own`;

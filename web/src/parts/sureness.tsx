@@ -1,4 +1,4 @@
-// Shows how far the time of a result can be trusted, and how late it began.
+// Shows the uncertainty of a result's time, and how late it began.
 import type { Result } from "../../../src/model/result.ts";
 import { State } from "./state.tsx";
 import { doubtOf, latenessOf, startText, sureText } from "./sure-text.ts";

@@ -72,7 +72,7 @@ function TokenField({ draft, onChange, faultAt }: PartProps) {
   );
 }
 
-/** Says what becomes of the user and the password of a cURL command. */
+/** Explains how the user and the password of a cURL command are saved. */
 function BasicNotice({ draft, onChange }: Pick<PartProps, "draft" | "onChange">) {
   const { basic } = draft;
   if (!basic) return null;

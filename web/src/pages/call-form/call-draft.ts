@@ -96,6 +96,6 @@ export function fixedHostOf(url: string): string | undefined {
   return URL.parse(`http://${host}/`)?.hostname ?? host;
 }
 
-/** Browsers turn line ends in a text area into line feeds: restores those of the text before. */
+/** Browsers turn line ends in a text area into line feeds: restores the original ones. */
 export const withLineEnds = (text: string, before: string | null): string =>
   before?.includes("\r\n") ? text.replaceAll("\n", "\r\n") : text;

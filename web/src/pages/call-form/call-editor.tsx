@@ -22,7 +22,7 @@ export interface SavedCall extends Versioned<Call> {
 }
 
 interface CallEditorProps {
-  /** What the fields of a new call begin with. */
+  /** The initial fields of a new call. */
   readonly first?: CallDraft;
   /** Undefined: the call is new. */
   readonly stored: Versioned<Call> | undefined;

@@ -4,7 +4,7 @@ import type { CurlReading } from "../../curl.ts";
 import { TextField } from "../../parts/field.tsx";
 
 interface CurlPasteProps {
-  /** What was read last; undefined: nothing. */
+  /** The last reading; undefined: none. */
   readonly reading: CurlReading | undefined;
   readonly onCurl: (text: string) => void;
 }

@@ -1,4 +1,4 @@
-// The answer at a glance: which phase is slowest, and since when it takes as long as it does now.
+// The answer at a glance: which phase is slowest, and since when.
 import type { Phase } from "../../../../src/model/timing.ts";
 
 /** The averages of a period, or of all of a day's calls. */
@@ -62,10 +62,10 @@ function averageOf(
   return calls === 0 ? null : sum / calls;
 }
 
-/** The least change that counts as clear. */
+/** Minimum factor of a clear change. */
 const LEAST_FACTOR = 1.5;
 const LEAST_MS = 5;
-/** The share of each side's periods that may lie on the wrong side of the middle. */
+/** Maximum share of each side's periods on the wrong side of the middle. */
 const MOST_ASTRAY = 0.15;
 const FEWEST_BEFORE = 3;
 /** With fewer, one slow call decides the average. */
@@ -126,8 +126,8 @@ function isClear({ change: { before, after }, left, right }: Split): boolean {
 }
 
 /**
- * Narrows down the start of a change by shorter periods around it: returns the start of the one
- * that leaves the fewest of them on the wrong side, or the change's `since` if there are none.
+ * Narrows down the start of a change by shorter periods around it: returns the start that leaves
+ * the fewest of them on the wrong side, or the change's `since` if there are none.
  */
 export function onsetOf(
   { phase, since, before, after }: Change,

@@ -100,7 +100,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing }: AtAGlancePro
 
 const MOST_UNSEEN = 5;
 
-/** Locations where the call does not pass, but that others crowded out of the newest results. */
+/** Locations where the call does not pass, but that have none of the newest results. */
 const unseenOf = (state: CallNow | null | undefined, latest: readonly ListedResult[]): string[] =>
   (state?.locations ?? [])
     .filter(({ last }) => last && last.result_category !== "PASS")

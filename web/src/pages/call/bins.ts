@@ -1,4 +1,4 @@
-// Merges a histogram's buckets into bars that can be told apart, wider where calls are slow.
+// Merges a histogram's buckets into distinguishable bars, wider where calls are slow.
 import type { Bucket } from "../../../../src/model/histogram.ts";
 
 /** Above this ratio of the slowest to the fastest, bins widen geometrically. */

@@ -1,4 +1,4 @@
-// The page of a call: its state, why it is slow, and everything that was measured.
+// The page of a call: its state, why it is slow, and all of its measurements.
 import { useState } from "preact/hooks";
 import type { Call as CallDocument } from "../../../../src/model/call.ts";
 import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";

@@ -1,4 +1,4 @@
-// Chooses what the charts of a call show: range, measure, location, which calls.
+// Selects the contents of a call's charts: range, measure, location, which calls.
 import type { Place } from "../../locations.tsx";
 import { SelectField } from "../../parts/field.tsx";
 import { Switch } from "../../parts/switch.tsx";

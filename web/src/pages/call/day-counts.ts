@@ -11,7 +11,7 @@ export interface DayCounts {
   readonly missed: number;
 }
 
-/** `every` lists only hours in which calls were made, so what was missed is read apart. */
+/** `every` lists only hours with calls, so missed runs are read separately. */
 export function countsOf(every: readonly Hour[], missed: readonly Hour[]): DayCounts {
   const passed = every.map(({ count, adv_stat }) =>
     Math.round((count * (adv_stat?.pass_percent ?? 0)) / 100),

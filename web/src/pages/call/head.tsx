@@ -1,4 +1,4 @@
-// The head of a call's page: what the call is, its state, and what can be done with it.
+// The head of a call's page: its description, its state and its actions.
 import { useLocation } from "preact-iso";
 import type { Call } from "../../../../src/model/call.ts";
 import { pathOf } from "../../address.ts";

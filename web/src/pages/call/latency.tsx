@@ -1,4 +1,4 @@
-// Latency over time, by location, and the phases that it is made of.
+// Latency over time, by location, and its phases.
 import { useAddress } from "../../address.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
@@ -89,7 +89,7 @@ export function LatencyChart({ view, series, places, change, onZoom }: LatencyCh
   );
 }
 
-/** Says what a measure means, and how exact it is. */
+/** Explains a measure and its precision. */
 const measureText = (measure: View["measure"]): string =>
   measure === "avg" || measure === "max"
     ? ""
@@ -98,7 +98,7 @@ const measureText = (measure: View["measure"]): string =>
 const rangeText = ([from, to]: Range): string =>
   `${formatTime(from).slice(0, 16)} to ${formatTime(to)}`;
 
-/** Marks where the change began that is described at the top of the page. */
+/** Marks the start of the change described at the top of the page. */
 const linesOf = (change: Change | undefined, [from, to]: Range) =>
   change && change.since > from && change.since < to
     ? [{ x: change.since, label: `${PHASE_NAMES[change.phase].name}: ${factorText(change)}` }]

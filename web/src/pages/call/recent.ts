@@ -39,7 +39,7 @@ export function firstOf({ hours, days }: Pick<ReturnType<typeof useRecent>, "hou
   return firstHour < firstDay + DAY ? firstHour : firstDay;
 }
 
-/** Finds a change; if there is one, reads the hours around it to tell in which it began. */
+/** Finds a change; if there is one, reads the hours around it to find when it began. */
 function useChange(
   id: string,
   slowest: Slowest | undefined,

@@ -4,7 +4,7 @@ import type { AdvancedStat, Stat } from "../../../../src/model/stat.ts";
 import type { Phase } from "../../../../src/model/timing.ts";
 import type { Measure } from "./view.ts";
 
-/** More could not be told apart: the reader chooses a location instead. */
+/** More would be indistinguishable: the reader chooses a location instead. */
 export const MOST_LINES = 5;
 
 /** A period in a list of statistics. */

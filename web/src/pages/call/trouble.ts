@@ -74,13 +74,13 @@ export function troubleOf(
   };
 }
 
-/** Other results say nothing about the target, nor about what to fix to reach it. */
+/** Other results say nothing about the target, nor about how to reach it. */
 const isTelling = ({ result, result_category }: Ended): boolean =>
   result_category !== null || result === "MISSED";
 
 function streakOf(location: string, results: readonly Ended[], isWhole: boolean): Streak[] {
   const isMissed = results[0]?.result === "MISSED";
-  // Runs missed among calls that failed are no calls; calls among missed runs end the streak.
+  // Missed runs among failed calls do not count; calls among missed runs end the streak.
   const told = isMissed ? results : results.filter(({ result }) => result !== "MISSED");
   const end = told.findIndex(({ result, result_category }) =>
     isMissed ? result !== "MISSED" : result_category === "PASS",

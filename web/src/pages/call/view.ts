@@ -37,7 +37,7 @@ export interface View {
   readonly measure: Measure;
   /** Undefined: all locations. */
   readonly location: string | undefined;
-  /** Calls that passed, unless the reader asks for every call made: timeouts dwarf the rest. */
+  /** Calls that passed, unless the reader selects every call made: timeouts dwarf the rest. */
   readonly type: "ALL" | "COMPLETE";
 }
 

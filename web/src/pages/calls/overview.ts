@@ -19,7 +19,7 @@ const [FIRST, MORE] = [100, 1000];
 const PATCH_EVERY_MS = 500;
 /** The interval for the numbers of the day: for many calls, they take the server seconds. */
 const refreshMs = (count: number): number => (count <= MORE ? 60_000 : 600_000);
-/** The delay after an event for the numbers of the day, if calls are new or few. */
+/** The delay of the day's numbers after an event, if calls are new or few. */
 const NEWS_AFTER_MS = 5000;
 
 let reading = new AbortController();
@@ -67,7 +67,7 @@ export function useCalls(): void {
     const patching = setInterval(() => {
       if (heard.size === 0 || !calls.peek()) return;
       const isNews = patch(heard) || (calls.peek()?.length ?? 0) <= FIRST;
-      // The answer may be older than these events: they are applied again to it.
+      // The answer may be older than these events, so they are applied to it again.
       if (isReading.peek()) return;
       heard = new Map();
       if (isNews)

@@ -81,7 +81,7 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
   );
 }
 
-/** The API would replace the value of a variable that exists, which nobody can read again. */
+/** The API would overwrite an existing variable's value, which no one could read again. */
 async function assertNew(workspace: string, name: string): Promise<void> {
   try {
     await send("GET", pathOf(workspace, name));

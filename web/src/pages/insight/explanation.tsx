@@ -1,4 +1,4 @@
-// How the score of a report came about: what each part cost, in points, numbers and words.
+// Explains a report's score: the cost of each part, in points, numbers and words.
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import { HIGHEST_SCORE } from "../../../../src/model/score.ts";
 import { formatShare, PART_NAMES } from "../../insights.ts";
@@ -15,7 +15,7 @@ interface ExplanationProps {
 
 export const Explanation = ({ kind, report, before }: ExplanationProps) => (
   <section class="card">
-    <h2>{report.band ? `How ${report.score} came about` : "What was measured"}</h2>
+    <h2>{report.band ? `How ${report.score} was computed` : "What was measured"}</h2>
     <p>
       A score starts at {HIGHEST_SCORE}. Three parts lower it: calls that failed, calls that passed
       but took unusually long, and usual times that vary. Speed itself does not count.

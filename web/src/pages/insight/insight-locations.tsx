@@ -35,7 +35,7 @@ export function InsightLocations({ report: { locations } }: { readonly report: I
                   Outliers
                 </th>
                 <th scope="col" class="number">
-                  An outlier from
+                  Outliers from
                 </th>
               </tr>
             </thead>
@@ -110,7 +110,7 @@ function Row({ name, location, longest }: RowProps) {
       <td class="number" data-label="Outliers">
         {isTimed ? formatCount(location.outliers) : "–"}
       </td>
-      <td class="number" data-label="An outlier from">
+      <td class="number" data-label="Outliers from">
         {isTimed ? formatMs(location.outlier_from) : "–"}
       </td>
     </tr>

@@ -1,4 +1,4 @@
-// One report: the score of a call over a closed week or month, and what explains it.
+// One report: the score of a call over a closed week or month, and its explanation.
 import { periodEnd } from "../../../../src/model/periods.ts";
 import { callAt, neighboursOf } from "../../insights.ts";
 import type { InsightReport } from "../../insights.ts";

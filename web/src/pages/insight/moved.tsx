@@ -1,4 +1,4 @@
-// How far a number moved from the period before: a shape, a word and a colour.
+// A number's change from the previous period: a shape, a word and a colour.
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import { wordOf } from "../../periods.ts";
 

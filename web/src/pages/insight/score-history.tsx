@@ -10,7 +10,7 @@ import { Fault } from "../../parts/notice.tsx";
 import { nameOfPeriod, shortNameOfPeriod, wordOf } from "../../periods.ts";
 import { useRead } from "../../queries.ts";
 
-/** The most reports of a call in one answer: nineteen years of weeks. */
+/** Maximum reports of a call in one answer: nineteen years of weeks. */
 const MOST = 1000;
 
 interface ScoreHistoryProps {

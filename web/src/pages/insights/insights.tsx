@@ -166,7 +166,7 @@ const Bands = ({ calls }: { readonly calls: readonly RankedCall[] }) => (
   </ul>
 );
 
-/** What a newcomer has to know to read the table. */
+/** An introduction to the table. */
 const Rule = () => (
   <section class="card">
     <h2>What a score means</h2>

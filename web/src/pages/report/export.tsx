@@ -54,7 +54,7 @@ function ExportDialog({
           value={to}
           onInput={setTo}
           input={{ type: "date" }}
-          fault={isRange ? undefined : "Enter two days, the first not after the last."}
+          fault={isRange ? undefined : "Enter a first and a last day, in this order."}
         />
         <SelectField label="Format" value={format} choices={FORMATS} onChange={setFormat} />
       </div>

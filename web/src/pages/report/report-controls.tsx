@@ -1,4 +1,4 @@
-// Chooses which period of a report is shown, for which calls, and how its rows are compared.
+// Selects a report's period, its calls, and the comparison of its rows.
 import { useAddress } from "../../address.ts";
 import { now } from "../../now.ts";
 import { SelectField } from "../../parts/field.tsx";

@@ -16,7 +16,7 @@ import { Export } from "./export.tsx";
 import { ReportControls } from "./report-controls.tsx";
 import { ReportGroup } from "./report-group.tsx";
 
-/** The interval at which a period that is not over is read again. */
+/** The interval for refreshing a period that has not ended. */
 const GROWING_EVERY_MS = 60_000;
 
 interface ReportViewProps {

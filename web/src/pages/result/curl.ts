@@ -8,7 +8,7 @@ const MASK = "********";
 /** Stands for a secret in a command, to be replaced. */
 const PLACEHOLDER = "SECRET";
 
-/** Headers that cURL makes itself, from the URL and the body. */
+/** Headers that cURL derives from the URL and the body. */
 const FRAMING = ["content-length", "transfer-encoding", "connection", "host"];
 
 /** Masked values become placeholders, which `hasSecrets` finds. */
@@ -30,7 +30,7 @@ const optionsOf = (url: string, isHead: boolean): string[] => [
   ...(/[[\]{}]/.test(url) ? ["--globoff"] : []),
 ];
 
-/** Terminals obey pasted control characters, even within quotes; format characters hide text. */
+/** Terminals execute pasted control characters, even in quotes; format characters hide text. */
 const UNSEEN = /[^\P{Cc}\n]|\p{Cf}/gu;
 
 const quoted = (text: string): string =>

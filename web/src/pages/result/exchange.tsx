@@ -1,4 +1,4 @@
-// What was sent and what came back, all shown as text: none of it is parsed as HTML.
+// The request and the response, shown as text: none of it is parsed as HTML.
 import { useState } from "preact/hooks";
 import type { Certificate } from "../../../../src/model/certificate.ts";
 import type { Content } from "../../../../src/model/content.ts";

@@ -1,4 +1,4 @@
-// What each result means and what to check, in words, for those who see it for the first time.
+// Explains each result and what to check, for newcomers.
 import type { ResultCategory, ResultCode } from "../../../../src/model/result.ts";
 
 export interface Outcome {
@@ -45,7 +45,7 @@ export const OUTCOMES: Readonly<Record<ResultCode, Outcome>> = {
   },
   PROCESSING: {
     category: null,
-    meaning: "The run is under way.",
+    meaning: "The run is in progress.",
     check: "Wait a moment: this page updates itself.",
   },
   SKIPPED: {

@@ -1,4 +1,4 @@
-// One result: where its time went, what was sent, what came back, and what to make of it.
+// One result: its phases, request, response and explanation.
 import type { Call } from "../../../../src/model/call.ts";
 import type { Result as ResultDocument } from "../../../../src/model/result.ts";
 import { withQuery } from "../../api.ts";

@@ -1,4 +1,4 @@
-// The context that a run was given, as its result keeps it.
+// A run's context, as its result keeps it.
 import type { Context } from "../../../../src/model/context.ts";
 import type { WorkflowOutcome } from "../../runs.ts";
 

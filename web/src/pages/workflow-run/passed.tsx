@@ -1,5 +1,5 @@
-// What passed between the calls of a run: requests with their variables filled in, cookies, and
-// how the call before had ended.
+// The data passed between the calls of a run: requests with their variables filled in, cookies, and
+// the previous call's outcome.
 import type { Result } from "../../../../src/model/result.ts";
 import type { KeyValue } from "../../../../src/model/fields.ts";
 import type { Workflow } from "../../../../src/model/workflow.ts";
@@ -50,8 +50,8 @@ export function Passed({ run, calls, workflow }: PassedProps) {
 }
 
 /**
- * Returns the outcome of the call before, by result id, without the names that the run's context
- * sets. Empty if any call of the run is hidden.
+ * Returns the previous call's outcome, by result id, without the names set by the run's context.
+ * Empty if any call of the run is hidden.
  */
 function inheritedBy({ counts, results, context }: WorkflowOutcome): ReadonlyMap<string, string> {
   if (results.length < counts.calls) return new Map();

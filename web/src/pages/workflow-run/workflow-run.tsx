@@ -1,4 +1,4 @@
-// One run of a workflow: its calls on one time axis, and what passed from call to call.
+// One run of a workflow: its calls on one time axis, and the data passed between them.
 import { useEffect, useRef } from "preact/hooks";
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import { now } from "../../now.ts";
@@ -101,7 +101,7 @@ const Planned = ({
           It is due at <Time at={dueTime} />.
         </>
       ) : (
-        "It is under way."
+        "It is in progress."
       )}{" "}
       The results of its calls appear here as soon as it has ended.
     </p>

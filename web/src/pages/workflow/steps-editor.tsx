@@ -91,8 +91,8 @@ function useNames(steps: readonly Step[], choices: readonly Call[] | undefined) 
 }
 
 /**
- * Keeps the focus on a row's control when rows move: the browser takes it from an element that is
- * put elsewhere. Returns a function that takes the key of the row to focus.
+ * Keeps the focus on a row's control when rows move: browsers drop it when an element is moved.
+ * Returns a function that takes the key of the row to focus.
  */
 function useFocusAfterMove(list: { readonly current: HTMLElement | null }, steps: readonly Step[]) {
   const wanted = useRef<{ readonly key: number; readonly control: string } | null>(null);
