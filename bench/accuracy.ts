@@ -1,5 +1,5 @@
-// How far Sonde's reported times are from the truth, against a target that knows its own delay, and
-// beside blackbox_exporter under the same load.
+// The error of Sonde's reported times, against a target that knows its own delay, and beside
+// blackbox_exporter under the same load.
 import type { Frequency } from "../src/model/slots.ts";
 import type { Blackbox } from "./support/blackbox.ts";
 import { NO_BLACKBOX, startBlackbox } from "./support/blackbox.ts";
@@ -22,7 +22,7 @@ import type { CertificateFiles, Target } from "./support/target.ts";
 const AHEAD_SECONDS = { smoke: 10, full: 16 };
 /** From the last due second until every result is stored. */
 const SETTLE_SECONDS = 6;
-/** Longer than all rounds together, so that each deployment runs once. */
+/** Longer than all rounds together: each deployment runs once. */
 const FREQUENCY: Frequency = 30;
 
 await runBenchmark("accuracy", async (benchmark) => {

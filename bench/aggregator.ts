@@ -1,6 +1,6 @@
-// How many results per second are recorded and folded into statistics as the table grows, and the
-// disk space each takes, on SQLite and PostgreSQL. Batches hold 1,000 results of 1,000 calls, with
-// details; they are due from now on, a minute apart.
+// Results per second recorded and folded into statistics as the table grows, and the disk space of
+// each, on SQLite and PostgreSQL. Batches hold 1,000 results of 1,000 calls, with details; they are
+// due from now on, a minute apart.
 import { runBenchmark } from "./support/benchmark.ts";
 import type { Benchmark } from "./support/benchmark.ts";
 import { createPostgres, createSqlite, NO_POSTGRES } from "./support/database.ts";

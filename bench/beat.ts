@@ -1,5 +1,5 @@
-// The scheduler's beat with a fifth of all deployments due in one second: how long it takes to open
-// the slot and publish every tick, its memory, and the longest pause of the event loop.
+// The scheduler's beat with a fifth of all deployments due in one second: the time to open the slot
+// and publish every tick, its memory, and the longest pause of the event loop.
 import { BEAT_LEAD_MS, MINUTE_MS, slotOf } from "../src/model/slots.ts";
 import { runBenchmark } from "./support/benchmark.ts";
 import { sleep } from "./support/children.ts";
@@ -67,9 +67,9 @@ function now(): number {
 }
 
 /**
- * Makes all deployments of a minute due in one second of it, since ticks are published shortly
- * before they are due: the first second, or for the smoke run the present one, which is not too
- * late yet.
+ * Makes all deployments of a minute due in the same second, since ticks are published shortly
+ * before they are due: the first second, or for the smoke run the current one, while it is not
+ * too late.
  */
 function groupsOf(count: number, firstDue: number): Group[] {
   return Array.from({ length: FREQUENCY }, (_, n) => ({

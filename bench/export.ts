@@ -40,7 +40,7 @@ async function measure(
 ): Promise<void> {
   const count = options.results?.[0] ?? (options.smoke ? SMOKE_RESULTS : RESULTS);
   say(`${name}: storing ${count} results`);
-  // Two and a half days ahead, so that no run of the deployment is due about now.
+  // Two and a half days ahead: no run of the deployment is due about now.
   const later = (Math.floor(Date.now() / HOUR_MS) + 60) * HOUR_MS;
   const group = { url: "https://host.test/", count: 1, firstDue: later, seconds: 1 };
   const [[id = ""] = []] = await deploy(database, [{ ...group, frequency: 1440 }]);
@@ -50,7 +50,7 @@ async function measure(
     const rounds: Exported[] = [];
     for (let round = 0; round < options.rounds; round += 1) {
       say(`${name}: ${format}`);
-      // A new process each time, so that memory held from an earlier export is not measured.
+      // A new process each time: memory of an earlier export must not be measured.
       await using sonde = await startSonde({ core: "measured", env: database.env });
       await sleep(options.smoke ? 0 : IDLE_AFTER_MS);
       const exported = await exportAll(sonde, `/calls/${id}/results/export?format=${format}`);
@@ -104,7 +104,7 @@ async function exportAll(sonde: Sonde, path: string): Promise<Exported> {
   return { lines, seconds, cpu, memory: most - idle, pauseMs };
 }
 
-/** Rejects if the answer is not an export or breaks off. */
+/** Rejects if the answer is not an export or is aborted. */
 async function countLines(url: string): Promise<number> {
   const { statusCode, body } = await request(url, {
     headers: { authorization: `Bearer ${API_KEY}` },

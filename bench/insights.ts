@@ -1,5 +1,5 @@
-// How long the insights of a week of minutes take on SQLite and PostgreSQL, for two numbers of
-// calls, scaled to 10,000; with the memory used and the longest block of the event loop.
+// The time for insights of a week of minutes on SQLite and PostgreSQL, for two numbers of calls,
+// scaled to 10,000; with the memory used and the longest block of the event loop.
 import { runBenchmark } from "./support/benchmark.ts";
 import type { Benchmark } from "./support/benchmark.ts";
 import { startComputer } from "./support/computing.ts";
@@ -62,7 +62,7 @@ interface Round extends ComputedReports {
   readonly serverCpu: number;
 }
 
-/** Runs each round in a process of its own. */
+/** Runs each round in its own process. */
 async function computeRounds(
   database: BenchDatabase,
   calls: number,

@@ -1,5 +1,5 @@
 // Removal of expired results and details on SQLite, beside the scheduler's beat in the same thread:
-// rows per second, and how late the beats are.
+// rows per second, and the lateness of beats.
 import { execFileSync } from "node:child_process";
 import { DatabaseSync } from "node:sqlite";
 import { INSIGHTS_LEASE } from "../src/model/insight.ts";
@@ -29,7 +29,7 @@ await runBenchmark("retention", async ({ options, say, add }) => {
     await afterInsights(database);
     say(`storing ${rows} rows: half of them results, half details`);
     fill(database.file ?? "", rows / 2);
-    execFileSync("sync"); // so that the removal does not wait for writes of the filling
+    execFileSync("sync"); // the removal must not wait for earlier writes
     await using remover = startRemover(database.location);
     say("the beat alone");
     const alone = await remover.run(options.smoke ? 1000 : IDLE_MS);
@@ -61,7 +61,7 @@ await runBenchmark("retention", async ({ options, say, add }) => {
   }
 });
 
-/** Marks every insight as computed, so that no results are kept for one. */
+/** Marks every insight as computed: no results are kept for one. */
 async function afterInsights(database: BenchDatabase): Promise<void> {
   const store = await database.openStore();
   const lease = await store.leases.acquire(INSIGHTS_LEASE, "bench", Date.now(), 1);

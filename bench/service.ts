@@ -1,4 +1,4 @@
-// What the whole service costs while one-minute deployments run: CPU per result, and the memory of
+// The cost of the whole service while one-minute deployments run: CPU per result, and the memory of
 // each process.
 import { MINUTE_MS } from "../src/model/slots.ts";
 import { runBenchmark } from "./support/benchmark.ts";

@@ -1,4 +1,4 @@
-// How long the API takes to serve the statistics of one call in twenty locations, one request at a
+// The API's response times for the statistics of one call in twenty locations, one request at a
 // time, on SQLite and PostgreSQL.
 import { runBenchmark } from "./support/benchmark.ts";
 import type { Benchmark } from "./support/benchmark.ts";

@@ -293,7 +293,7 @@ describe("the source", () => {
     expect(offenders(({ path }) => cycleFrom(path))).toEqual([]);
   });
 
-  it.each(CONFINED)("has %s in its place only", (_, pattern, place) => {
+  it.each(CONFINED)("has %s only in its place", (_, pattern, place) => {
     const isPlace = (path: string): boolean =>
       place.split(" ").some((prefix) => path.startsWith(prefix));
     const found = offenders(({ path, code }) => pattern.test(code) && !isPlace(path));
@@ -312,7 +312,7 @@ describe("the source", () => {
     ).toEqual([]);
   });
 
-  it("is named after what it holds", () => {
+  it("is named after its contents", () => {
     const names = /(^|\/)(utils?|helpers?|common|misc|shared)(\.ts$|\/)/;
     expect(offenders(({ path }) => names.test(path))).toEqual([]);
     expect(
@@ -342,7 +342,7 @@ describe("the source", () => {
     expect(found).toEqual([]);
   });
 
-  it("opens each file by saying what it holds, and silences no check", () => {
+  it("describes each file at its top, and silences no check", () => {
     expect(offenders(({ text }) => !/^(#!.*\n)?\/(?:\/|\*\*) /.test(text))).toEqual([]);
     const silencers = /@ts-(?:ignore|expect-error|nocheck)|(?:oxlint|eslint)-disable|\bas any\b/;
     expect(offenders(({ text }) => silencers.test(text))).toEqual([]);

@@ -15,8 +15,8 @@ import { tickFor } from "./tick.ts";
 const TICKS_PER_MESSAGE = 50;
 
 /**
- * Its rate is until the agent has published the last report, which the consumer, gathering a batch,
- * may read a second later. Undefined when nats-server is not installed.
+ * Its rate counts until the agent has published the last report; the consumer, gathering a batch,
+ * may read it a second later. Undefined if nats-server is not installed.
  */
 export async function startRole(url: string, authority: string): Promise<Caller | undefined> {
   const nats = await startNats();

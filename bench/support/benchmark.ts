@@ -10,10 +10,10 @@ import { readVersions } from "./versions.ts";
 
 export interface Benchmark {
   readonly options: Options;
-  /** Prints what is being done now. */
+  /** Prints the current step. */
   readonly say: (text: string) => void;
   readonly add: (...figures: readonly Figure[]) => void;
-  /** Notes what this run does not measure, and how to install what is missing. */
+  /** Notes what this run does not measure, and how to install the missing program. */
   readonly skip: (what: string) => void;
 }
 

@@ -13,7 +13,7 @@ export const NO_BLACKBOX =
 
 export interface Blackbox extends AsyncDisposable {
   readonly pid: number;
-  /** Returns the milliseconds that it reports for one probe. */
+  /** Returns the reported milliseconds of one probe. */
   probe(url: string): Promise<number>;
 }
 

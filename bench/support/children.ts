@@ -1,5 +1,5 @@
-// Child processes on a chosen core, and temporary folders. Both are cleaned up when the benchmark
-// ends, however it ends.
+// Child processes on a chosen core, and temporary folders. Both are always cleaned up when the
+// benchmark ends.
 import { fork, spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";

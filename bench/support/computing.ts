@@ -1,4 +1,4 @@
-// Computes insights in a store, in a process of its own on the measured core. Its argument is the
+// Computes insights in a store, in its own process on the measured core. Its argument is the
 // store's location as JSON. On each message it computes what is due, and answers with the cost.
 import { once } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";

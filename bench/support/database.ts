@@ -1,4 +1,4 @@
-// The database of a benchmark: a SQLite file, or a PostgreSQL server of its own, durable as in
+// The database of a benchmark: a SQLite file, or its own PostgreSQL server, durable as in
 // production.
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 // A target that knows its own delay: it answers `GET /<milliseconds>?id=<id>` after that time, and
-// keeps the time that it really took under the id. It is a program of its own without an HTTP
-// parser, so that it stays accurate under load. Arguments: certificate and key files.
+// keeps the time that it really took under the id. It is a separate program without an HTTP parser,
+// to stay accurate under load. Arguments: certificate and key files.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";

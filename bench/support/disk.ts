@@ -1,8 +1,8 @@
-// Bytes that tables take on disk, including their indexes.
+// The size of tables on disk, including their indexes.
 import type { BenchDatabase } from "./database.ts";
 import type { Figure } from "./figures.ts";
 
-/** Tables that lists and statistics do not need, and that are kept for a shorter time. */
+/** Tables not needed by lists and statistics, kept for a shorter time. */
 const DETAILS = /content|detail/;
 
 /** Lose each row when its result is stored, or minutes later, and reuse the space. */

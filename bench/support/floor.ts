@@ -1,4 +1,4 @@
-// What a call costs on an idle machine: requests one after another over bare sockets from the
+// The cost of a call on an idle machine: requests one after another over bare sockets from the
 // measured core. Any reported time beyond this and the target's own is the monitor's.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Records results in a store, in a process of its own on the measured core. Its argument is the
+// Records results in a store, in its own process on the measured core. Its argument is the
 // store's location as JSON. Each message orders a number of batches; it answers with their cost.
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// Removes expired results while a scheduler beats in the same thread, in a process of its own on
+// Removes expired results while a scheduler beats in the same thread, in its own process on
 // the measured core. Its argument is the store's location as JSON. Each message asks for a run:
 // either for a number of milliseconds without removing, or until everything expired is removed.
 import { once } from "node:events";

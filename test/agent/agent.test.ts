@@ -254,7 +254,7 @@ describe("an agent", () => {
     await expect.poll(() => system.results()).toHaveLength(2);
   });
 
-  it("loses no report while the bus is away", async () => {
+  it("loses no report while the bus is down", async () => {
     await using target = await startTarget();
     const system = newSystem();
     const bus = unreachable(system.bus);

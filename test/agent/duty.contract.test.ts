@@ -78,7 +78,7 @@ async function startSystem({ start }: Adapter) {
 }
 
 describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
-  it("drains while the hub says so: gives back what has not started, and finishes the rest", async () => {
+  it("drains on the hub's order: gives back unstarted ticks, and finishes the rest", async () => {
     const held: (() => void)[] = [];
     await using target = await startTarget(({ url }, response) => {
       if (url === "/held") held.push(() => response.end("ok"));

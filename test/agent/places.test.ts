@@ -139,7 +139,7 @@ const step = fc.oneof(
 );
 
 describe("places, whatever happens", () => {
-  it("go to the run that the plain rule names, and never to more than there are", () => {
+  it("go to the run that the plain rule chooses, and never exceed their number", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 12 }),

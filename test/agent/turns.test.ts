@@ -111,7 +111,7 @@ describe("starts", () => {
     expect(done).toEqual(["run"]);
   });
 
-  it("wait while the thread is behind, however late they are", async () => {
+  it("wait while the thread is behind, no matter how late", async () => {
     const { done, start, slowDown } = newTurns();
     start("run", NOW - 30_000);
     let behind = true;

@@ -187,7 +187,7 @@ describe("a workflow's run", () => {
     expect(await run(tick)).not.toHaveProperty("context");
   });
 
-  it("makes each next call only when permitted, after the delay", async () => {
+  it("makes each call only when permitted, after the delay", async () => {
     await using target = await startTarget();
     const waits: { readonly delayMs: number; readonly resolve: () => void }[] = [];
     const running = run(
@@ -270,7 +270,7 @@ describe("a workflow's run", () => {
     await expect(running).rejects.toThrow("stopping");
   });
 
-  it("fits into a message, however much its calls sent and received", async () => {
+  it("fits into a message, whatever its calls sent and received", async () => {
     await using target = await startTarget((_, response) => {
       response.setHeader("x-much", "x".repeat(14_000));
       response.end("y".repeat(20_000));

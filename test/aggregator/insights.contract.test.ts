@@ -90,7 +90,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(await reportsOf(store, DUE)).toEqual(first);
   });
 
-  it("are computed by one of two engines, and by the other once that is gone", async () => {
+  it("are computed by one of two engines, and by the other once the first is gone", async () => {
     await using insights = await startInsights(kind, DUE);
     const { store, clock } = insights;
     await record(store, every(MONDAY - 30 * HOUR, 30, HOUR));
@@ -116,7 +116,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     ]);
   });
 
-  it("catch up after an outage of weeks, and on a store that had none", async () => {
+  it("catch up after an outage of weeks, and on a store without any", async () => {
     await using insights = await startInsights(kind, MONDAY - 1);
     const { store, clock } = insights;
     await record(store, every(MONDAY - 4 * WEEK, 8, 4 * DAY));
@@ -193,7 +193,7 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     expect(await cursor()).toBe(MONDAY + WEEK);
   });
 
-  it("are computed once while the clock goes back and forth by an hour", async () => {
+  it("are computed once while the clock jumps back and forth by an hour", async () => {
     await using insights = await startInsights(kind, DUE);
     const { store, clock } = insights;
     await record(store, every(MONDAY - 30 * HOUR, 30, HOUR));

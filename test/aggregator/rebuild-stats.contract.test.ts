@@ -111,7 +111,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
         where datname = current_database() and wait_event_type = 'Lock'`.execute(raw.kysely)
     ).rows.length;
 
-  it("finds nothing where all is well, and changes nothing", async () => {
+  it("finds nothing if all is well, and changes nothing", async () => {
     const call = await measured(60);
     const { id } = await row(call, "MONTH", Date.UTC(2026, 9, 1));
     // Changes the last digits, as recording results in another order would.
@@ -231,7 +231,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     await expectRight(call);
   });
 
-  it("is a command, which prints what differed as JSON", async () => {
+  it("is a command that prints the differences as JSON", async () => {
     const call = await measured(3);
     await change((await row(call, "HOUR", T0)).id, { max: 1 });
     using folder = makeFolder();
@@ -255,7 +255,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     ]);
   });
 
-  it("looks at one call, and at the periods within a span", async () => {
+  it("checks one call, and the periods within a span", async () => {
     const [call, other] = [await measured(60), await measured(3)];
     const day = Date.UTC(2026, 9, 1);
     const places = [

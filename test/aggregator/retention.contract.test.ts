@@ -211,7 +211,7 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     expect(left.map(({ time }) => time)).toEqual(times.slice(1));
   });
 
-  it("counts in a dry run what it would remove, and changes nothing", async () => {
+  it("counts in a dry run, and changes nothing", async () => {
     const ages = [500, 450, 120, 95, 20, 1];
     const runs = ages.map((age) => runAt({ due_time: NOW - age * DAY }));
     await record(...runs);
@@ -260,7 +260,7 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     expect((await remove()).rows).toMatchObject({ details: 0, results: 2, hours: 1 });
   });
 
-  it("stops between two batches, and goes on from there", async () => {
+  it("stops between two batches, and continues from there", async () => {
     const runs = Array.from({ length: 450 }, (_, n) => runAt({ due_time: NOW - 120 * DAY + n }));
     await record(...runs);
     await settleInsights();
@@ -317,7 +317,7 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     expect(await store.retention.lastCountedFrom()).toBe(NOW);
   });
 
-  it("is the work of one process at a time", async () => {
+  it("runs in one process at a time", async () => {
     const run = runAt({ due_time: NOW - 120 * DAY });
     await record(run);
     await settleInsights();

@@ -44,7 +44,7 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
     });
   });
 
-  it("hold for requests at the same time", async () => {
+  it("hold for concurrent requests", async () => {
     await using api = await start({ objects: 3, keys: 3, manualRuns: 3 });
     const { id } = await createCall(api);
     const statuses = async (send: () => Promise<{ readonly status: number }>) =>
@@ -86,7 +86,7 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
       });
   });
 
-  it("count environment variables, and no change of one", async () => {
+  it("count environment variables, but not their changes", async () => {
     await using api = await start({ objects: 1 });
     const set = (name: string) =>
       api.send({ method: "POST", path: `/environment/global/${name}`, body: { value: "v" } });

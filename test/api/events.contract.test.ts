@@ -41,7 +41,7 @@ async function record(
 const idsIn = ({ events }: EventListener): unknown[] => events.map(({ data }) => data["result_id"]);
 
 describe.each(storeKinds)("events on %s", (storeKind) => {
-  it("say what became of a run, as soon as it is recorded", async () => {
+  it("report a run's outcome as soon as it is recorded", async () => {
     await using api = await startListening({ storeKind });
     const { id } = await createCall(api);
     await using ann = await api.hear();

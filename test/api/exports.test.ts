@@ -92,7 +92,7 @@ function renameTable({ database }: TestApi, from: string, to: string): void {
   file.close();
 }
 
-it("ends when the service stops, which does not wait for the caller", async () => {
+it("ends when the service stops, without waiting for the caller", async () => {
   const { api, path } = await exporting();
   await using _ = api;
   const response = await begin(api, path);
@@ -101,7 +101,7 @@ it("ends when the service stops, which does not wait for the caller", async () =
   expect(brokenOff(api)).toEqual([]);
 });
 
-it("ends when a caller takes nothing for long", async () => {
+it("ends when a caller reads nothing for long", async () => {
   const { api, path } = await exporting({ config: { stalledAfterMs: 50 } });
   await using _ = api;
   const responses = [await begin(api, path), await begin(api, path)];
@@ -110,7 +110,7 @@ it("ends when a caller takes nothing for long", async () => {
   expect(await Promise.all(responses.map(endOf))).toContain("ECONNRESET");
 });
 
-it("limits an owner to two at a time, and frees the place of one that ends", async () => {
+it("limits an owner to two at a time, and frees the place of a finished one", async () => {
   const { api, path } = await exporting();
   await using _ = api;
   const [first, second] = [await begin(api, path), await begin(api, path)];

@@ -33,7 +33,7 @@ const get = async <T = Json>(on: TestApi, path: string, as?: Caller): Promise<T>
   return body;
 };
 
-it("lists reports in the order in which they were first made, page by page", async () => {
+it("lists reports in order of creation, page by page", async () => {
   await using on = await startAt(NOW);
   const week = { start: WEEK };
   const a = await reported(on, "a", { ...week, failed: 3 }, { kind: "MONTH", start: WEEK });

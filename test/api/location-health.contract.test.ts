@@ -119,7 +119,7 @@ describe.each(storeKinds)("the health of locations on %s", (storeKind) => {
     }
   });
 
-  it("is measured once for all who ask within five seconds", async () => {
+  it("is measured once for all callers within five seconds", async () => {
     const clock = createManualClock(T0);
     await using api = await startApi({ storeKind, clock });
     const far = async () => (await healthOf(api)).results[1];
@@ -131,7 +131,7 @@ describe.each(storeKinds)("the health of locations on %s", (storeKind) => {
     expect(await far()).toMatchObject({ pending_runs: 1 });
   });
 
-  it("is measured once for several who ask at once, and again if that fails", async () => {
+  it("is measured once for concurrent callers, and again if that fails", async () => {
     await using database = await createTestDatabase(storeKind);
     const clock = createManualClock(T0);
     const store = await database.open(clock);

@@ -90,7 +90,7 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
     },
   );
 
-  it("can be copied from what was read, with any read-only fields", async () => {
+  it("can be copied from an answer, with any read-only fields", async () => {
     const { id, ...read } = await create(api, path, await bodyFor(api));
     const times = { created: expect.any(String), last_update: expect.any(String) };
     for (const body of [read, withOddReadOnly(read)]) {

@@ -121,7 +121,7 @@ it.each<[string, unknown, string, string]>([
   expect(await api.store.pendingRuns.listOfTarget(id, page)).toEqual([]);
 });
 
-it("answers 503 while the bus is unavailable, and keeps the outcome of a run that it took", async () => {
+it("answers 503 while the bus is unavailable, and keeps the outcome of a run that it accepted", async () => {
   await using api = await startApi();
   const { id } = await createCall(api);
   await api.bus.close();
@@ -164,7 +164,7 @@ it("waits for the end of the run on request", async () => {
   expect(result?.meta.result).toBe("COMPLETE");
 });
 
-it("answers when the wait is over, even if the run goes on", async () => {
+it("answers when the wait is over, even if the run continues", async () => {
   const { id } = await createCall(api);
   const began = performance.now();
   const { status } = await run(api, id, {}, "?wait=1");

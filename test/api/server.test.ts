@@ -156,7 +156,7 @@ describe("a client that sends too much", () => {
     expect(sent).toBeLessThan(MOST_SENT);
   });
 
-  it("may go on after a short body that nobody read", async () => {
+  it("may continue after a short unread body", async () => {
     await using api = await startApi();
     const { port } = new URL(await listening(api));
     const request = "POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n";

@@ -105,7 +105,7 @@ describe("signing in", () => {
     expect((await signIn(api, code)).status).toBe(201);
   });
 
-  it("needs a header: another site's form must not sign a browser in as somebody else", async () => {
+  it("needs a header: another site's form must not sign a browser in as someone else", async () => {
     const path = `/session/?_token=${api.ann.key}`;
     expect((await api.send({ method: "POST", path, as: null })).status).toBe(401);
   });

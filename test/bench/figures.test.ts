@@ -29,7 +29,7 @@ describe("a figure", () => {
     expect(tableOf([{ ...figure, beside, goal }])).toContain(met ? "met" : "MISSED");
   });
 
-  it("leaves a goal open that is about a missing yardstick or a missing value", () => {
+  it("leaves a goal open if its yardstick or value is missing", () => {
     expect(isMet({ ...figure, goal: { ratioAtMost: 1 } })).toBeUndefined();
     expect(isMet({ ...figure, rounds: [NaN], goal: { atMost: 1 } })).toBeUndefined();
   });

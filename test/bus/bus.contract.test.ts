@@ -222,7 +222,7 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start, encodes }) => {
 });
 
 describe.each(ADAPTERS)("draining a consumer of the $name bus", ({ start }) => {
-  it("waits for running handlers and takes nothing new", async () => {
+  it("waits for running handlers and accepts nothing new", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
     const location_id = newLocation();

@@ -19,7 +19,7 @@ function startBus() {
   return { clock, bus, taken, expired, consume };
 }
 
-it("ticks that nobody took within five minutes are dropped and counted", async () => {
+it("ticks not consumed within five minutes are dropped and counted", async () => {
   const { clock, bus, taken, expired, consume } = startBus();
   await using _ = bus;
   const [old, young] = [aTick(), aTick()];
@@ -42,7 +42,7 @@ it("ticks are kept for at most five minutes without a consumer", async () => {
   expect(expired).toEqual(["ticks", "ticks"]);
 });
 
-it("the same ticks are stored again once the window of de-duplication has passed", async () => {
+it("the same ticks are stored again after the deduplication window", async () => {
   const { clock, bus, taken, consume } = startBus();
   await using _ = bus;
   const tick = aTick();
@@ -55,7 +55,7 @@ it("the same ticks are stored again once the window of de-duplication has passed
   await expect.poll(() => taken).toEqual([tick.result_id, tick.result_id]);
 });
 
-it("reports are safe once all are taken, including redelivered ones", async () => {
+it("reports are safe once all are consumed, including redelivered ones", async () => {
   const { bus } = startBus();
   await using _ = bus;
   await bus.reportsSafe();

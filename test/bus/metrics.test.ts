@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createBusMetrics } from "../../src/bus/metrics.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
 
-it("starts drop and refusal counters at zero, so that the first one is an increase", async () => {
+it("starts drop and refusal counters at zero: the first one is an increase", async () => {
   const registry = createRegistry({ version: "test" });
   createBusMetrics(registry);
   const lines = (await registry.metrics())

@@ -58,7 +58,7 @@ describe("the series of a call", () => {
     return text;
   }
 
-  it("last as long as the schedule says, whoever has run the call by hand since", async () => {
+  it("last as long as the schedule says, despite manual runs since", async () => {
     const text = await seriesAfter(
       inWorkflow(ran("call", T0 - 3 * HOUR)),
       byHand(ran("call", T0 - 2 * HOUR)),
@@ -85,7 +85,7 @@ describe("the series of a call", () => {
 });
 
 describe("the bound of series", () => {
-  it("counts no call that has got series since", () => {
+  it("does not count calls that have got series since", () => {
     const listing = createListing(1);
     const record = (call: string): void => {
       const pair = listing.find(ran(call, T0));

@@ -104,7 +104,7 @@ describe("a waterfall", () => {
     expect(lines[6]).toMatch(/^ {2}total +101\.0 ms {2}of which up to 1\.000 ms /);
   });
 
-  it("goes on over redirects", () => {
+  it("continues over redirects", () => {
     const hop = { url: "http://shop.example/\u001B[2J", http_code: 301, dest_ip: null, timing };
     const text = waterfallOf({ hops: [hop], timing, meta }, { ...FILE, width: 60 });
     const [first, second] = text.split("\n").filter((line) => line.includes("processing"));

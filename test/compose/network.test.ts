@@ -24,7 +24,7 @@ describe("a process knows before it starts", () => {
     expect(portsOf(loadConfig({ ...NATS, SONDE_PORT: "81" }))).toEqual([9464, 81, 4222, 5222]);
   });
 
-  it("no port that the system has yet to choose", () => {
+  it("no port that the system will choose", () => {
     expect(portsOf(loadConfig({ SONDE_PORT: "0", SONDE_OPS_PORT: "0" }))).toEqual([]);
   });
 });

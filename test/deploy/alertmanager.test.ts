@@ -124,7 +124,7 @@ it("amtool accepts the configuration", () => {
   expect(execFileSync(amtool, ["check-config", FILE], { encoding: "utf8" })).toContain("SUCCESS");
 });
 
-describe.concurrent("alerts that follow from another notify nobody", () => {
+describe.concurrent("alerts that follow from another are not sent", () => {
   it.each(CASES)("when $what", async ({ causes, follow }) => {
     for (const { alertname } of [...causes, ...follow]) expect(alertNames).toContain(alertname);
     await using alertmanager = await startAlertmanager(FILE);

@@ -59,7 +59,7 @@ it("gives each process of Sonde settings that it knows, and time to stop", () =>
   }
 });
 
-it("gives each agent a data folder of its own", () => {
+it("gives each agent its own data folder", () => {
   const agents = services.filter(({ name }) => name.startsWith("agent-"));
   const folders = agents.map(({ mounts }) => mounts.find(({ at }) => at === "/data")?.from);
   expect(new Set(folders).size).toBe(agents.length);

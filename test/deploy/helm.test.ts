@@ -304,7 +304,7 @@ describe("a pod of the chart", () => {
     }
   });
 
-  it("of an agent keeps its folder on a volume of its own, unless the values say otherwise", async () => {
+  it("of an agent keeps its folder on its own volume, unless the values say otherwise", async () => {
     const volumes = (manifests: readonly Manifest[]) => ({
       claims: ofKind(manifests, "StatefulSet").flatMap(({ spec }) =>
         (spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name),
@@ -321,7 +321,7 @@ describe("a pod of the chart", () => {
   });
 });
 
-describe("what surrounds the pods", () => {
+describe("the resources around the pods", () => {
   const manifests = rendered.full;
   const workloads = workloadsOf(manifests);
 
@@ -381,7 +381,7 @@ describe("what surrounds the pods", () => {
     expect(monitored[0]?.spec.ports?.[0]?.name).toBe(monitor?.spec.endpoints?.[0]?.port);
   });
 
-  it("gives Prometheus' operator the alert rules, and the labels that they use", () => {
+  it("gives Prometheus' operator the alert rules and the labels they use", () => {
     const [rule] = ofKind(rendered.full, "PrometheusRule");
     expect(rule?.metadata.labels).toHaveProperty("release", "prometheus");
     expect(rule?.spec.groups).toEqual(ruleGroups);

@@ -88,7 +88,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
     expect(new Set(tick.calls.map(({ result_id }) => result_id)).size).toBe(3);
   });
 
-  it("identifies the run's owner by a hash that tells namesakes apart", async () => {
+  it("identifies the run's owner by a hash that distinguishes namesakes", async () => {
     const hashOf = async (owner_org: string | null) => {
       const call = aCall({ owner_org });
       const workflow = aWorkflow([call.id], { owner_org });

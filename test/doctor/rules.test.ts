@@ -228,7 +228,7 @@ it("a file of another user than the folder's is a failure: a command was run as 
   ]);
 });
 
-it("a subject that a user needs and may not use is a failure", () => {
+it("a subject that a user needs but may not use is a failure", () => {
   const subjects = [
     { subject: "sonde.results.paris", needed: true, allowed: false },
     { subject: "sonde.ticks.*", needed: false, allowed: false },
@@ -272,7 +272,7 @@ it("the advice in an error is the advice of its finding", () => {
   });
 });
 
-it("a check that fails, hangs or lacks a setting keeps no other from its result", async () => {
+it("a check that fails, hangs or lacks a setting does not affect the others", async () => {
   const checks = [
     { name: "hangs", run: () => new Promise<never>(() => undefined) },
     { name: "fails", run: () => Promise.reject(new Error("no luck: try again")) },

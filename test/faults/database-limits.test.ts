@@ -37,7 +37,7 @@ async function active({ url }: Opened): Promise<readonly string[]> {
 }
 
 describe.concurrent("a database that is too slow", () => {
-  it("has a timed-out statement cancelled on the server too", async () => {
+  it("cancels a timed-out statement on the server too", async () => {
     await using opened = await open({ timeoutMs: 300 });
     const asked = performance.now();
     await expect(opened.sleep(30)).rejects.toSatisfy(isUnavailable);

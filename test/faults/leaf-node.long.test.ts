@@ -14,7 +14,7 @@ const LOCATION = "local";
 const example = (name: string): string =>
   readFileSync(new URL(`../../deploy/nats/${name}`, import.meta.url), "utf8");
 
-it("runs go on through the leaf node, and after its line was cut; no run is lost or counted twice", async (test) => {
+it("runs continue through the leaf node, and after its line was cut; no run is lost or counted twice", async (test) => {
   const random = randomOf(await announcedSeed(test));
   await using stack = new AsyncDisposableStack();
   const accounts = natsAccounts([LOCATION]);

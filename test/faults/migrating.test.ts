@@ -90,7 +90,7 @@ describe.concurrent("migrating", { timeout: 90_000 }, () => {
     expect(migrating.stdout()).toBe(printedFor(NAMES.filter((name) => name >= BIG)));
   });
 
-  it("is left to the operator with SONDE_MIGRATE=off", async () => {
+  it("is up to the operator with SONDE_MIGRATE=off", async () => {
     const url = await databaseBefore(NEWEST);
     const env = { SONDE_DATABASE_URL: url, SONDE_MIGRATE: "off" };
     const previous = NAMES.at(-2);

@@ -61,7 +61,7 @@ async function startWork(hub: Bus, agent: Bus, location_id: string) {
 }
 
 describe("the credentials of a location's agents", () => {
-  it("suffice for all of their work, also when NATS lost everything", async () => {
+  it("suffice for all of their work, even after NATS has lost everything", async () => {
     await using server = await startNatsServer({ config: accounts.config });
     await using agent = await joinAgent(server.url, "tokyo");
     await using hub = await joinHub(server.url);
@@ -264,7 +264,7 @@ describe("an attacker with the credentials of tokyo", () => {
     await books.drain();
   });
 
-  it("keeps neither paris nor tokyo from its work", async () => {
+  it("disturbs neither paris nor tokyo", async () => {
     for (const location of ["paris", "tokyo"]) {
       await using agent = await joinAgent(server.url, location);
       await using other = await joinHub(server.url);

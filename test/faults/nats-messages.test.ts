@@ -199,7 +199,7 @@ describe("a request for credentials", () => {
   );
 });
 
-describe("a batch that is larger than the server takes", () => {
+describe("a batch too large for the server", () => {
   const bulky = (location_id: string, bytes: number) =>
     aTick({ location_id, context: { text: "ü".repeat(bytes / 2) } });
 
@@ -224,7 +224,7 @@ describe("a batch that is larger than the server takes", () => {
     await until(() => expect(new Set(taken)).toEqual(new Set(ticks.map((tick) => tick.result_id))));
   });
 
-  it("is published without the item that fits into no message, which is reported", async () => {
+  it("is published without the item that fits into no message; that item is reported", async () => {
     await using server = await startNatsServer({
       config: "max_payload: 20000",
     });
@@ -253,7 +253,7 @@ describe("many large messages that wait", () => {
     }
   };
 
-  it("arrive in portions, so that the server does not cut off their consumer", async () => {
+  it("arrive in portions: the server does not disconnect their consumer", async () => {
     // 1/8 of the default, for messages of 1/8 of the largest size.
     await using server = await startNatsServer({ config: "max_pending: 8MB" });
     await using bus = await connectTo(server.url);
@@ -266,7 +266,7 @@ describe("many large messages that wait", () => {
     expect(bus.line()?.reconnects).toBe(0);
   });
 
-  it("are left to others by a consumer that has its hands full", async () => {
+  it("are left to others by a busy consumer", async () => {
     await using server = await startNatsServer();
     await using client = await connect({ servers: server.url });
     const manager = await jetstreamManager(client);
@@ -291,7 +291,7 @@ describe("many large messages that wait", () => {
   });
 });
 
-describe("a batch that is larger than the stream takes, which only the server knows", () => {
+describe("a batch too large for the stream, as only the server knows", () => {
   const STREAM = "SONDE_RESULTS";
 
   it("is split until its messages fit, without the item that fits into none", async () => {

@@ -80,7 +80,7 @@ describe("when nats-server is killed and comes back", () => {
     });
   });
 
-  it("messages published before and not consumed are still delivered", async () => {
+  it("messages published earlier and not consumed are still delivered", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url);
     const tick = aTick({ location_id: newLocation() });

@@ -56,7 +56,7 @@ async function start(url: string, streams: StreamSettings): Promise<string[]> {
 }
 
 describe("a start", () => {
-  it("makes streams that refuse what goes beyond their limit, also with several at once", async () => {
+  it("creates streams that refuse messages beyond their limit, even several hubs at once", async () => {
     await using server = await startNatsServer();
     const logs = await Promise.all(Array.from({ length: 4 }, () => start(server.url, settings())));
     expect(logs.flat()).toEqual([]);
@@ -182,7 +182,7 @@ describe("a full stream", () => {
       .toBe(ticks.length);
   });
 
-  it("loses no message that it has taken", async (test) => {
+  it("loses no message that it has accepted", async (test) => {
     const random = randomOf(await announcedSeed(test));
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url, { streams: settings({ ticksMiB: 1 }) });

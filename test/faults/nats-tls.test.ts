@@ -64,12 +64,12 @@ describe("a NATS server with TLS", () => {
     expect(message).toContain(ADVICE);
   });
 
-  it("is refused by its address when the certificate names another host", async () => {
+  it("is rejected, with its address, when the certificate names another host", async () => {
     const message = await connected(certificates.otherName, { ca }, { host: "127.0.0.1" });
     expect(message).toContain("does not match certificate's altnames");
   });
 
-  it("is not trusted without its authority configured", async () => {
+  it("is not trusted without its CA configured", async () => {
     expect(await connected(good, {})).toContain(ADVICE);
   });
 

@@ -103,7 +103,7 @@ const newFolder = () => {
 };
 
 describe("sonde backup", { timeout: 120_000 }, () => {
-  it("copies what is in the database, and says what to keep beside it", async () => {
+  it("copies the database, and says what to keep beside it", async () => {
     const copy = join(filled.path, "copy.db");
     const { code, stdout, stderr } = await run(filled, "backup", copy);
     expect([code, stderr]).toEqual([
@@ -162,7 +162,7 @@ describe("sonde backup", { timeout: 120_000 }, () => {
     expect(sonde.log().filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  it("says that it needs the previous master key too while that is rotated", async () => {
+  it("says that it also needs the previous master key during a rotation", async () => {
     using folder = newFolder();
     using fresh = newFolder();
     const [old, current] = [newKey(), newKey()];
@@ -203,7 +203,7 @@ describe("sonde backup", { timeout: 120_000 }, () => {
 });
 
 describe("sonde restore", { timeout: 120_000 }, () => {
-  it("brings back the service, and records what was due since then as MISSED", async () => {
+  it("restores the service, and records runs due since then as MISSED", async () => {
     using folder = newFolder();
     const withKey = join(folder.path, "with-key.db");
     writeFileSync(`${withKey}.master-key`, "an earlier one, for all to read", { mode: 0o644 });
@@ -315,7 +315,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     expect(readdirSync(folder.dataDir).toSorted()).toEqual(["master-key", "serve.lock"]);
   });
 
-  it("migrates what an older version made", async () => {
+  it("migrates a backup of an older version", async () => {
     using folder = newFolder();
     writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
     const older = join(folder.path, "older.db");

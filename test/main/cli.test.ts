@@ -192,7 +192,7 @@ describe("a list", () => {
     expect([none.stdout, none.stderr]).toEqual(["", "no calls\n"]);
   });
 
-  it("shows no score for a call that was made too seldom, and that of any other", async () => {
+  it("shows no score for a call made too seldom, and the score of any other", async () => {
     const start = periodStart("WEEK", Date.now() - 2 * WEEK_MS);
     const store = await openBeside();
     for (const [name, passed] of Object.entries({ Often: 24, Seldom: 23 })) {
@@ -226,7 +226,7 @@ describe("a list", () => {
 });
 
 describe("sonde run", () => {
-  it("shows how a call went, and exits with its code", async () => {
+  it("shows a call's outcome, and exits with its code", async () => {
     const passed = await sonde("run", "Demo: slow", "--location", "local", "--wait");
     expect(passed.stdout).toMatch(
       /^PASS {2}COMPLETE {2}200 OK\nGET http:.*\/200\nat local, .* UTC, from 127\.0\.0\.1, 2 bytes\n\n {2}DNS +-\n {2}TCP +[\d.]+ ms +█+\n[^]* {2}total +[\d.]+ ms/,

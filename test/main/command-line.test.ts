@@ -134,7 +134,7 @@ describe("the command line", () => {
   });
 });
 
-it("removes what has expired, or only counts it with --dry-run", async () => {
+it("removes expired data, or only counts it with --dry-run", async () => {
   using folder = makeFolder();
   const environment = { SONDE_DATA_DIR: folder.dataDir, SONDE_RETENTION_AUDIT: "1" };
   const run = async (...args: string[]) => {

@@ -202,7 +202,7 @@ async function rowsOf(url: string): Promise<unknown> {
   );
 }
 
-it("names every setting that is not valid, and looks at everything else", async () => {
+it("names every invalid setting, and checks everything else", async () => {
   using folder = makeFolder();
   const { findings } = await expectFaults(
     {

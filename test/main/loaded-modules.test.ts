@@ -41,7 +41,7 @@ it("loads neither OpenTelemetry nor pino-pretty nor Node's undici by default", a
   expect(await loadedWith({})).toBe("");
 });
 
-it("loads OpenTelemetry and pino-pretty where they are switched on", async () => {
+it("loads OpenTelemetry and pino-pretty if they are turned on", async () => {
   const loaded = await loadedWith({
     SONDE_LOG_FORMAT: "pretty",
     SONDE_OTLP_URL: "http://127.0.0.1:9",

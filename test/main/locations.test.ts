@@ -29,7 +29,7 @@ const publicKeyOf = (seed: string): string =>
   nkeys.fromSeed(Buffer.from(seed.trim())).getPublicKey();
 
 describe("the credentials of a location's agents", () => {
-  it("are files that only their user may read, named in agent.env", async () => {
+  it("are files readable only by their user, named in agent.env", async () => {
     using hub = operator({ SONDE_NATS_URL: "tls://hub:s3cret@nats.test:4222,nats://[::1]" });
     const printed = await hub.sonde("locations", "add", "tokyo");
     const out = join(hub.path, "tokyo");

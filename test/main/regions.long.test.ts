@@ -62,7 +62,7 @@ async function isReady(sonde: SondeProcess): Promise<boolean> {
   return (await fetch(`${await sonde.ops()}/readyz`)).ok;
 }
 
-it("a region is added from its bundle, rotated and removed, while the others go on", async () => {
+it("a region is added from its bundle, rotated and removed, while the others continue", async () => {
   using folder = makeFolder();
   await using target = await startTarget((_, response) => void response.end("ok"));
   const port = await freePort();

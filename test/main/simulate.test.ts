@@ -35,7 +35,7 @@ function locationsIn(dataDir: string): unknown[] {
 }
 
 describe("sonde simulate", () => {
-  it("prints what it made to stdout, and its progress to stderr", async () => {
+  it("prints its results to stdout, and its progress to stderr", async () => {
     using folder = makeFolder();
     const { code, stdout, stderr } = await runSonde(
       ["simulate", "--calls", "2", "--locations", "1", "--weeks", "1", "--frequency", "120"],

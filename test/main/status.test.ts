@@ -67,7 +67,7 @@ it("shows a demo live, fits the terminal, ends at Ctrl-C, and prints once in a p
   expect(output.endsWith(LEAVE)).toBe(true);
 }, 120_000);
 
-it("says what it cannot reach, and escapes control characters", async () => {
+it("reports what it cannot reach, and escapes control characters", async () => {
   using folder = makeFolder();
   const settings = { SONDE_DATA_DIR: folder.dataDir, SONDE_OPS_PORT: String(await freePort()) };
   const { code, stdout } = await runSonde(["status", "--once"], { env: settings });

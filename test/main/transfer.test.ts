@@ -85,7 +85,7 @@ const CHANGED: Readonly<Record<string, Rows[number]>> = {
 };
 
 describe("sonde transfer", { timeout: 120_000 }, () => {
-  it("moves every row, and the service goes on where it stopped", async () => {
+  it("moves every row, and the service continues where it stopped", async () => {
     using folder = copyOf(filled);
     const file = join(folder.dataDir, "sonde.db");
     const url = await newDatabase();
@@ -141,7 +141,7 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
     expect(rebuilt).toMatchObject({ code: 0, stdout: "" });
   }
 
-  it("leaves PostgreSQL empty when it is killed, so that another one succeeds", async () => {
+  it("leaves PostgreSQL empty when killed, and another one succeeds", async () => {
     using folder = copyOf(filled);
     const options = { folder: folder.path };
     const url = await newDatabase();

@@ -164,7 +164,7 @@ describe("the work limit of a mask", () => {
   const numbered = (count: number, before: string): string[] =>
     Array.from({ length: count }, (_, n) => `${before}${n}`);
 
-  it("suffices for more than any honest call", () => {
+  it("suffices for more than any legitimate call", () => {
     const mask = createMask(numbered(100, "a secret of some length, "));
     const line = 'a body, "in JSON\\n", ';
     const body = line.repeat(2 ** 20 / line.length);
@@ -226,7 +226,7 @@ const ECHOES: Readonly<Record<string, (text: string) => string>> = {
   parsed: (text) => (URL.canParse(text) ? new URL(text).href : text),
 };
 
-it.each(Object.keys(ECHOES))("leaves nothing of any secret that was filled in: %s", (name) => {
+it.each(Object.keys(ECHOES))("leaves no trace of any filled-in secret: %s", (name) => {
   const echo = ECHOES[name] as (text: string) => string;
   const landings = Object.keys(AROUND) as Landing[];
   const secrets = string({ unit: "binary", minLength: 4 }).filter(

@@ -43,7 +43,7 @@ describe("a call that is created", () => {
     });
   });
 
-  it("keeps what was given, and fills in the rest", () => {
+  it("keeps the given fields, and fills in the rest", () => {
     const { access, request } = aCall({
       ...minimal,
       access: { stats: true },

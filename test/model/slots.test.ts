@@ -145,7 +145,7 @@ describe("a slot", () => {
     expect(slotOf(at(instant))).toBe(at(slot));
   });
 
-  it("opens its lead time before it begins, and not sooner", () => {
+  it("opens its lead time ahead, and not sooner", () => {
     const slot = at("12:34:00");
     expect(newestOpenSlot(slot - BEAT_LEAD_MS)).toBe(slot);
     expect(newestOpenSlot(slot - BEAT_LEAD_MS - 1)).toBe(slot - MINUTE_MS);

@@ -63,7 +63,7 @@ describe("grouping ticks into messages", () => {
     expect(groupTicks(ticks)).toEqual([ticks]);
   });
 
-  it("gives the same groups whatever the order, so that a repetition repeats the messages", () => {
+  it("gives the same groups in any order: repeating them repeats the messages", () => {
     const anyTicks = fc
       .uniqueArray(fc.integer({ min: 0, max: 99_999 }), { maxLength: 200 })
       .map((ids) =>

@@ -162,7 +162,7 @@ describe("a fault is worded", () => {
     expect(() => validator.parse(body)).toThrow(`${faults[0]} (and 4 other faults)`);
   });
 
-  it("without reading what is far beyond the limits", () => {
+  it("without reading values far beyond the limits", () => {
     let read = 0;
     const counting = <T extends object>(value: T): T =>
       new Proxy(value, {

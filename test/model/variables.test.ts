@@ -260,7 +260,7 @@ describe("in a body", () => {
     expect(landingOfBody(body, type)).toBe(landing);
   });
 
-  it("any value leaves JSON around it whole", () => {
+  it("any value leaves the JSON around it intact", () => {
     assert(
       property(string({ unit: "grapheme" }), (value) => {
         const scope = scopeOf(FACTS, { ...GIVEN, environment: { value } });

@@ -117,7 +117,7 @@ describe("a metadata address", () => {
     ["fd20:ce::254"],
     ["fd00:42::42"],
     ["fe80::a9fe:a9fe"],
-  ])("(%s) is opened only by an entry of its own", (address) => {
+  ])("(%s) is opened only by its own entry", (address) => {
     expect(allows(address, 80)).toBe(false);
     expect(allows(address, 80, wide)).toBe(false);
     expect(allows(address, 80, [...wide, address])).toBe(true);

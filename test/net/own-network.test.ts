@@ -40,7 +40,7 @@ it("lists servers by all their addresses, without those of unknown name", async 
   expect(serversOf(network)).toEqual(["10.0.0.1 4222", "10.0.0.2 4222", "::1 5222"]);
 });
 
-it("looks servers up again after a minute, and keeps the addresses that it found before", async () => {
+it("looks servers up again after a minute, and keeps the addresses it found before", async () => {
   const addresses = { a: ["10.0.0.1"] };
   const clock = createManualClock(0);
   const network = await networkOf({ servers: ["a:4222"], addresses, clock });

@@ -194,7 +194,7 @@ describe("a name", () => {
       ).rejects.toThrow("dns_not_found: printer has no address");
     });
 
-    it("occupies one thread of the system only", async () => {
+    it("occupies only one of the system's threads", async () => {
       await using server = await startNameServer(() => "NXDOMAIN");
       let [asking, most] = [0, 0];
       const resolver = resolverOf(server, {
@@ -211,7 +211,7 @@ describe("a name", () => {
       expect(most).toBe(1);
     });
 
-    it("says how long other lookups held it up, and that they left it no time", async () => {
+    it("reports how long it waited for other lookups, and if they left it no time", async () => {
       await using server = await startNameServer(() => "NXDOMAIN");
       const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
       const resolver = resolverOf(server, {

@@ -265,7 +265,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     }
   });
 
-  it("gives no token to one that moved to another setting meanwhile", async () => {
+  it("gives no new token to one that moved to another setting meanwhile", async () => {
     let move = async (): Promise<void> => undefined;
     await using system = await start((_, response) => {
       void move().then(() => response.end('{"access_token":"of the first setting"}'));

@@ -92,7 +92,7 @@ describe("the name of a token endpoint", () => {
     expect(answer).toEqual({ answer: NEW });
   });
 
-  it("is not given up at an address that has not accepted within a quarter of a second", async () => {
+  it("is not abandoned at an address that takes over a quarter of a second to accept", async () => {
     await using hole = await startBlackHole();
     const resolver = { resolve: async () => ["127.0.0.1", "::1"] };
     const answer = await ask(`http://a.example:${hole.port}`, { resolver, timeoutMs: 1000 });

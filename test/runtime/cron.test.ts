@@ -82,7 +82,7 @@ describe("recurring work", () => {
     expect(cron.errors()).toEqual([]);
   });
 
-  it("never overlaps with itself, and skips silently", async () => {
+  it("never overlaps, and skips silently", async () => {
     const { began, release, work } = heldWork();
     await using cron = await startCron(work);
     await vi.advanceTimersByTimeAsync(25_000);
@@ -136,7 +136,7 @@ describe("recurring work", () => {
     expect(cron.errors()).toEqual([]);
   });
 
-  it("runs once for the times that passed during a delay", async () => {
+  it("runs once for the times missed during a delay", async () => {
     const times: string[] = [];
     await using cron = await startCron(async () => void times.push(clockTime()), "* * * * *");
     vi.setSystemTime(START + 10.5 * MINUTE_MS);
@@ -173,7 +173,7 @@ describe("stopping", () => {
     expect(began).toEqual(["12:00:10"]);
   });
 
-  it("logs no error for work that ends because of it", async () => {
+  it("logs no error for work that it aborts", async () => {
     const cron = await startCron(
       (signal) =>
         new Promise((_, reject) => {

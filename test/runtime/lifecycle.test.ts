@@ -120,7 +120,7 @@ describe("a lifecycle", () => {
     expect(lifecycle.state()).toBe("stopped");
   });
 
-  it("stopped while it starts, starts no more and stops the started services", async () => {
+  it("stopped during its start, starts no more and stops the started services", async () => {
     const { events, hold, service } = recorder();
     const release = hold("start b");
     const lifecycle = createLifecycle(

@@ -39,7 +39,7 @@ it("writes lines in order", () => {
   writer.close();
 });
 
-it("keeps lines for a reader that pauses, then leaves lines out and says how many", async () => {
+it("keeps lines for a paused reader, then drops lines and says how many", async () => {
   const pipe = openPipe();
   const writer = createLineWriter(pipe.writing);
   const line = `${"x".repeat(99)}\n`;
@@ -56,7 +56,7 @@ it("keeps lines for a reader that pauses, then leaves lines out and says how man
   writer.close();
 });
 
-it("goes on when its reader has gone", () => {
+it("continues when its reader has gone", () => {
   const pipe = openPipe();
   const writer = createLineWriter(pipe.writing);
   pipe.leave();

@@ -159,7 +159,7 @@ describe("/metrics", () => {
     expect(text).toContain("sonde_test_things 7\n");
   });
 
-  it("shows the metrics of its own registry only", async () => {
+  it("shows only the metrics of its own registry", async () => {
     const [first, second] = [createRegistry({ version: "1" }), createRegistry({ version: "2" })];
     expect(await first.metrics()).toContain('sonde_build_info{version="1"}');
     expect(await second.metrics()).not.toContain('version="1"');
@@ -180,7 +180,7 @@ describe("any other request", () => {
     expect(response.headers.get("allow")).toBe(status === 405 ? "GET, HEAD" : null);
   });
 
-  it("may use HEAD, or have a query", async () => {
+  it("may use HEAD or have a query", async () => {
     await using ops = await startOps();
     const head = await ops.request("/readyz", { method: "HEAD" });
     expect([head.status, await head.text()]).toEqual([200, ""]);
@@ -200,7 +200,7 @@ describe("the ops server", () => {
     }
   });
 
-  it("reads little of a body that nobody asked for", async () => {
+  it("reads little of an unwanted body", async () => {
     await using ops = await startOps();
     for (const path of ["/livez", "/metrics", "/unknown"]) {
       const { answer, sent } = await sendEndlessly(ops.port, `POST ${path}`);

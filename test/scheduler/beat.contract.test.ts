@@ -117,7 +117,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(await store.pendingRuns.listUnpublished(Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
   });
 
-  it("orders each slot once, however often, early or late it beats", async () => {
+  it("orders each slot once, no matter how often, early or late it beats", async () => {
     const beat = newBeat("one");
     await beat.run();
     await deploy();
@@ -261,7 +261,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(await newBeat("two").run()).toBe(true);
   });
 
-  it("fences a scheduler that believes it still leads", async () => {
+  it("fences off a scheduler that believes it still leads", async () => {
     await newBeat("one").run();
     await deploy();
     const two = newBeat("two");

@@ -44,7 +44,7 @@ it.each<[string, Partial<Schedule>, number]>([
   ["another slot", {}, NOON + 60_000],
   ["another deployment", { deployment_id: "0123456789deployment00000b" }, NOON],
   ["another delay", { run_delay: 30 }, NOON],
-])("gives a run of %s an id of its own", (_what, change, slot) => {
+])("gives a run of %s its own id", (_what, change, slot) => {
   expect(scheduledRun({ ...schedule, ...change }, slot).result_id).not.toBe(
     scheduledRun(schedule, NOON).result_id,
   );

@@ -115,7 +115,7 @@ describe.each(storeKinds)("a simulation in %s", (kind) => {
     );
   });
 
-  it("completes what was interrupted, between transactions and within one", async () => {
+  it("completes an interrupted simulation, between transactions and within one", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open(createManualClock(NOW));
     const controller = new AbortController();
@@ -140,7 +140,7 @@ describe.each(storeKinds)("a simulation in %s", (kind) => {
     await expectWhole(store, NOW - DAYS * DAY, NOW);
   });
 
-  it("does not count again what retention has removed", async () => {
+  it("does not recount results that retention has removed", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open(createManualClock(NOW));
     await fillStore(optionsFor(store));

@@ -81,7 +81,7 @@ describe("a simulated run", () => {
     ["seed", { seed: 2 }],
     ["owner", { owner: "bob" }],
     ["organization", { owner_org: "acme" }],
-  ])("has an id of its own for another %s", (_, change) => {
+  ])("has its own id for another %s", (_, change) => {
     const idsOf = (of: Plan) =>
       [...seriesOf(of)].map((each) => simulatedRun(each, MONDAY).run.result_id);
     const ids = [...idsOf(made), ...idsOf(plan(change))];
@@ -108,7 +108,7 @@ describe("a simulated run", () => {
       }
   });
 
-  it("tells how it failed: phases that were not reached are null", () => {
+  it("shows how it failed: phases not reached are null", () => {
     const failed = resultsOf("fax gateway", MONDAY, MONDAY + 2 * WEEK);
     const refused = failed.find(({ meta }) => meta.message?.startsWith("connect_refused: "));
     expect(refused).toMatchObject({

@@ -139,7 +139,7 @@ describe.each(storeKinds)("the agents in %s", (kind) => {
     expect(await store.agents.find({ location_id: "paris", agent_id: "a2" })).toBeUndefined();
   });
 
-  it("are at most 1000 a location, and a new one takes the place of one that is gone", async () => {
+  it("are at most 1000 per location; a new one replaces one that is gone", async () => {
     const now = T0 + 60_000;
     await store.agents.record({ ...heartbeat, location_id: "oslo" }, { now: T0 });
     await store.transaction(async ({ agents }) => {

@@ -38,7 +38,7 @@ describe.each(storeKinds)("lists of insights in %s", (kind) => {
   const shown = async (reader: Actor) =>
     (await store.insights.list(reader, ALL)).map(({ call_id }) => call_id);
 
-  it("show own reports, and those shared with the organization or everybody", async () => {
+  it("show own reports, and those shared with the organization or everyone", async () => {
     const own = await call(ANN, { org: true, stats: true });
     const unshared = await call(BOB);
     const inOrg = await call(BOB, { org: true });

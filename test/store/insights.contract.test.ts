@@ -85,7 +85,7 @@ describe.each(storeKinds)("the insight store in %s", (kind) => {
     expect(await store.insights.listStale(NOW, undefined, 10)).toHaveLength(2);
   });
 
-  it("does not settle a mark that was settled and made again", async () => {
+  it("does not settle a mark that was settled and recreated", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open();
     await record(store, [{ start: WEEK }]);

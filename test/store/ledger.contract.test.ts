@@ -54,7 +54,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.pendingRuns.get(run.result_id)).toEqual(run);
   });
 
-  it("withdraws the unpublished runs of a target or deployment, but none that agents may have", async () => {
+  it("cancels the unpublished runs of a target or deployment, but none that agents may have", async () => {
     const [target_id, now, lead] = [aCallId(), T0, 15_000];
     const [one, other] = ["one", "other"].map((deployment_id) =>
       [0, 1, lead, lead + 1, lead + 2].map((ms) =>

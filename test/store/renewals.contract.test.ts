@@ -54,7 +54,7 @@ describe.each(storeKinds)("renewals on %s", (kind) => {
     expect(await claim(T0 + 60)).toBe(true);
   });
 
-  it("are due again when the claimant says, unless another claimed the token by then", async () => {
+  it("are due again when the claimant says, unless another has claimed the token", async () => {
     const token = await aToken();
     await use(token);
     const { renewals } = store;

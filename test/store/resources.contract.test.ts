@@ -176,7 +176,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     await raw.kysely.destroy();
   });
 
-  it("finds a document by each call that it names now", async () => {
+  it("finds a document by each call that it currently names", async () => {
     const workflow = { ...aCall(), kind: "workflow", callIds: [] } as const;
     const [one, other] = [newId(T0), newId(T0)];
     const found = async (callId: string): Promise<unknown[]> => {

@@ -13,7 +13,7 @@ type Labels = Readonly<Record<string, string>>;
 
 export interface Alertmanager extends AsyncDisposable {
   send(alerts: readonly Labels[]): Promise<void>;
-  /** Returns the alerts that it would notify somebody of. Those that inhibit others may come last. */
+  /** Returns the alerts that it would send. Those that inhibit others may come last. */
   notified(): Promise<Labels[]>;
 }
 

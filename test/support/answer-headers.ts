@@ -1,7 +1,7 @@
 // The headers of an answer, as the API sends them and as the OpenAPI document names them.
 import type { Answer } from "./api.ts";
 
-/** Sent with every answer, so that the document does not name them. */
+/** Sent with every answer, so the document does not name them. */
 const WITH_ALL: readonly string[] = [
   "cache-control",
   "connection",

@@ -66,7 +66,7 @@ export interface TestApi extends AsyncDisposable {
   readonly send: <T = Json>(sent: Sent) => Promise<Answer<T>>;
 }
 
-/** Shares one API among all tests of a file, for tests that need no empty store. */
+/** Shares one API among a file's tests, for tests that do not need an empty store. */
 export function sharedApi(): TestApi {
   let api: TestApi;
   beforeAll(async () => {
@@ -76,7 +76,7 @@ export function sharedApi(): TestApi {
   return new Proxy({} as TestApi, { get: (_, name) => api[name as keyof TestApi] });
 }
 
-/** Higher than any test needs, unless it sets others. */
+/** High enough for any test that does not set its own. */
 export const LIMITS: ApiConfig["limits"] = {
   requestsPerMinute: 1_000_000,
   objects: 1_000_000,

@@ -42,7 +42,7 @@ export async function startBlackHole(host = "127.0.0.1", port = 0): Promise<Blac
 
 const connects = (socket: Socket | undefined): Promise<boolean> =>
   new Promise((resolve) => {
-    // Waits one more turn, so that events which arrived while this process was busy come first.
+    // Waits one more turn: events that arrived while this process was busy come first.
     const timer = setTimeout(() => setImmediate(resolve, false), 200);
     socket?.once("connect", () => {
       clearTimeout(timer);

@@ -9,7 +9,7 @@ export const ARTIFACTS = "test-artifacts";
 
 export interface WatchedPage {
   readonly page: Page;
-  /** Errors of the page, requests that failed, and what the Content-Security-Policy refused. */
+  /** Page errors, failed requests, and violations of the Content-Security-Policy. */
   readonly faults: readonly string[];
   /** Every URL requested. */
   readonly requested: readonly string[];
@@ -37,7 +37,7 @@ export async function startBrowser(): Promise<Browser & AsyncDisposable> {
   });
 }
 
-/** Opens a page in a context of its own, with its own cookies. */
+/** Opens a page in its own context, with its own cookies. */
 export async function openPage(
   browser: Browser,
   options: BrowserContextOptions = {},

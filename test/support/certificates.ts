@@ -1,4 +1,4 @@
-// Certificates for tests, made with openssl: an authority, and good and bad certificates.
+// Certificates for tests, made with openssl: a CA, and good and bad certificates.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ export interface Certificate {
 }
 
 export interface Certificates {
-  /** For clients: trusts the authority as well as the public authorities. */
+  /** For clients: trusts the tests' CA as well as the public CAs. */
   readonly trusting: SecureContext;
   readonly authority: Certificate;
   /** Signed by the authority, for localhost and the loopback addresses. */
@@ -27,9 +27,9 @@ export interface Certificates {
   readonly selfSigned: Certificate;
   /** Self-signed, with a subject of thousands of characters. */
   readonly longNamed: Certificate;
-  /** Of a key that OpenSSL takes for too short: serve it with `DEFAULT@SECLEVEL=0`. */
+  /** With a key that OpenSSL considers too short: serve it with `DEFAULT@SECLEVEL=0`. */
   readonly weak: Certificate;
-  /** Signed by an authority that `trusting` does not know. */
+  /** Signed by a CA unknown to `trusting`. */
   readonly ofStranger: Certificate;
 }
 

@@ -1,5 +1,5 @@
-// Makes the data folder of a service that has run: weeks of results, secrets, schedules, and runs
-// that await their outcome.
+// Creates the data folder of a service that has run: weeks of results, secrets, schedules, and
+// pending runs.
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -40,7 +40,7 @@ export interface DataFolder extends TestFolder {
   readonly stopped: number;
 }
 
-/** Makes the folder of a service that opened its last slot `minutes` ago. */
+/** Creates the folder of a service that opened its last slot `minutes` ago. */
 export async function makeDataFolder(targetUrl: string, minutes = 5): Promise<DataFolder> {
   const folder = makeFolder();
   const key = randomBytes(32);
@@ -106,6 +106,6 @@ export const caughtUp = (store: Store, { schedules, stopped }: DataFolder): Prom
     expect(await store.slots.countLate()).toBe(0);
   });
 
-/** Returns the names of files that commands leave in the folder until they end. */
+/** Returns the names of commands' temporary files in the folder. */
 export const partialsIn = (folder: string): string[] =>
   readdirSync(folder).filter((name) => name.includes(".partial-"));

@@ -1,4 +1,4 @@
-// Stores many deployments in a store that processes share, and checks their outcomes.
+// Stores many deployments in a store shared by processes, and checks their outcomes.
 import { randomBytes } from "node:crypto";
 import { expect, vi } from "vitest";
 import { SCHEDULER_LEASE, slotOf } from "../../src/model/slots.ts";

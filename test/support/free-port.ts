@@ -1,16 +1,15 @@
-// Free ports: for servers that cannot choose one or need the same one twice, and for closed ports.
+// Free ports: for servers that cannot choose one or need the same one again, and for closed ports.
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-// Below the ephemeral ports (from 32768 on Linux, 49152 by RFC 6335), so that no outgoing
-// connection takes the port before it is used.
+// Below the ephemeral ports (from 32768 on Linux, 49152 by RFC 6335): no outgoing connection may
+// take the port before it is used.
 const FIRST = 10_000;
 const END = 32_768;
 
-// Each test worker has its own share, so that none takes another's port; the global setup has the
-// first.
+// Each test worker has its own share of ports; the global setup has the first.
 const SHARES = 8;
 const SHARE = Math.floor((END - FIRST) / SHARES);
 const worker = Number(process.env["VITEST_POOL_ID"] ?? 0) % SHARES;

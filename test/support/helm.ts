@@ -30,7 +30,7 @@ export const findHelm = (): string | undefined => {
   return existsSync(PROGRAM) ? PROGRAM : undefined;
 };
 
-/** Throws one sentence that says why there is no Helm and what to do. */
+/** Throws one sentence that says why Helm is missing and what to do. */
 export function ensureHelm(): void {
   if (findHelm() !== undefined) return;
   if (!isFetched)
@@ -96,7 +96,7 @@ export interface Output {
   readonly stderr: string;
 }
 
-/** Runs the Helm that was found. */
+/** Runs Helm. */
 export function helm(...args: readonly string[]): Promise<Output> {
   const program = findHelm();
   if (program === undefined) throw new Error("there is no Helm: run `npm run pretest`");

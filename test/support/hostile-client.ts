@@ -1,4 +1,4 @@
-// A client that sends more than the server accepts, or less than it announced.
+// A client that sends more than the server accepts, or less than announced.
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";

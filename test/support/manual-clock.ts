@@ -1,4 +1,4 @@
-// A clock that only the test moves.
+// A clock moved only by the test.
 import type { Clock } from "../../src/runtime/clock.ts";
 
 export interface ManualClock extends Clock {

@@ -45,7 +45,7 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   const address = ["-a", "127.0.0.1", "-p", String(port)];
   const storage = options.jetstream === false ? [] : ["-js", "-sd", store];
   let server: ChildProcess | undefined;
-  // A test that times out does not dispose of its server.
+  // A timed-out test does not dispose of its server.
   const killNow = (): unknown => server?.kill("SIGKILL");
   process.once("exit", killNow);
   const start = async (): Promise<void> => {

@@ -31,7 +31,7 @@ export const PLAIN: Texts = {
 };
 
 /**
- * Creates one object of each kind with these texts, runs what can be run, and resolves with their
+ * Creates one object of each kind with these texts, runs the runnable ones, and resolves with their
  * pages. `url` is the call's target.
  */
 export async function makeContent(

@@ -32,8 +32,7 @@ export async function startPages({
     api,
     client: httpClient(api, OWNER_KEY),
     /**
-     * Opens the page at this path, such as `/calls`, signed in with the key, in a context of its
-     * own.
+     * Opens the page at this path, such as `/calls`, signed in with the key, in its own context.
      */
     async open(
       path: string,

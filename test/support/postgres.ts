@@ -116,8 +116,8 @@ interface DataOptions extends Required<Pick<PostgresServerOptions, "durable" | "
 }
 
 /**
- * For databases that live for seconds: nothing has to survive a crash of the machine, and vacuuming
- * hundreds of them in turn would take longer than the tests themselves.
+ * For databases that live for seconds: nothing needs to survive a crash of the machine, and
+ * vacuuming hundreds of them would take longer than the tests.
  */
 const QUICK = [
   "fsync=off",

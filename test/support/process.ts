@@ -14,8 +14,8 @@ import { findProgram } from "./programs.ts";
 /** The entry point of the program as users start it; `built-program.ts` builds it. */
 export const MAIN = fileURLToPath(new URL("../../dist/main.js", import.meta.url));
 /**
- * Shared by every process of the tests: a start that finds compiled code takes little more than
- * half the time.
+ * Shared by all processes of the tests: a start with compiled code takes little more than half the
+ * time.
  */
 export const COMPILED_CODE = fileURLToPath(
   new URL("../../node_modules/.cache/sonde", import.meta.url),
@@ -45,7 +45,7 @@ export interface LogLine {
 export interface ProcessOptions {
   /** Settings. By default the ports are free ones and the data folder is inside `folder`. */
   readonly env?: Readonly<Record<string, string>>;
-  /** The working directory, for several processes on the same data. Default: a temporary one. */
+  /** The working directory, to share data between processes. Default: a temporary one. */
   readonly folder?: string;
   /** The entry point of another version of the program. Default: that of this one. */
   readonly main?: string;
@@ -203,7 +203,7 @@ interface Output {
   readonly stderr: () => string;
   readonly lines: () => readonly LogLine[];
   line(fits: (line: LogLine) => boolean): Promise<LogLine>;
-  /** Rejects everything that waits for a line, with the reason. */
+  /** Rejects all waits for a line, with the reason. */
   end(why: string): void;
 }
 

@@ -1,4 +1,4 @@
-// Finds the programs that tests start, and reads their first output.
+// Finds the programs started by tests, and reads their first output.
 import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, existsSync, readdirSync } from "node:fs";

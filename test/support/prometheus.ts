@@ -1,4 +1,4 @@
-// A real Prometheus on loopback, in a temporary folder, that scrapes what a test starts.
+// A real Prometheus on loopback, in a temporary folder, that scrapes a test's processes.
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -74,7 +74,7 @@ export async function startPrometheus(options: PrometheusOptions = {}): Promise<
   const targetsFile = join(folder, "targets.json");
   const scrape: Prometheus["scrape"] = (targets) => {
     writeFileSync(`${targetsFile}.new`, JSON.stringify(targets.map(targetGroup)));
-    renameSync(`${targetsFile}.new`, targetsFile); // so that Prometheus never reads half of it
+    renameSync(`${targetsFile}.new`, targetsFile); // Prometheus must never read half of it
   };
   scrape(options.targets ?? []);
   writeFileSync(join(folder, "prometheus.yml"), configOf(options, targetsFile));
@@ -181,7 +181,7 @@ function spawnPrometheus(folder: string, port: number): Server {
     throw new Error(`Prometheus ended: ${said.join("")}`);
   });
   ended.catch(() => undefined); // rejects for those who await it
-  // A test that times out does not dispose of its server.
+  // A timed-out test does not dispose of its server.
   const killNow = (): unknown => server.kill("SIGKILL");
   process.once("exit", killNow);
   return {

@@ -1,4 +1,4 @@
-// Builds bodies with a marker in every secret field, which the marks in the schemas identify.
+// Builds bodies with a marker in every field marked as secret in the schemas.
 
 interface Node {
   readonly type?: string;
@@ -14,7 +14,7 @@ interface Node {
 
 export type Body = Record<string, unknown>;
 
-/** Returns the secrets of a schema, each with a marker of its own; undefined if there are none. */
+/** Returns the secrets of a schema, each with its own marker; undefined if there are none. */
 export function markedBody(schema: object, marker: (path: string) => string): Body | undefined {
   return below(schema, [], marker) as Body | undefined;
 }

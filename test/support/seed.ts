@@ -1,4 +1,4 @@
-// Random choices for fault tests, which a seed reproduces.
+// Random choices for fault tests, reproducible by a seed.
 import type { TestContext } from "vitest";
 
 /** Announces and returns the seed of a test's random choices: FAULT_SEED if set. */

@@ -1,5 +1,5 @@
 // The whole service as an operator runs it: real processes on NATS and PostgreSQL, with calls due
-// every minute, and a check that its ledger holds.
+// every minute, and a check of its ledger.
 import { expect, inject, vi } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -19,7 +19,7 @@ export interface ServiceOptions {
   readonly deployments?: number;
   /** Default an empty database on the tests' server. */
   readonly databaseUrl?: string;
-  /** URLs of its NATS servers, comma-separated. Default: a server of its own. */
+  /** URLs of its NATS servers, comma-separated. Default: its own server. */
   readonly natsUrl?: string;
   /** Settings of every process. */
   readonly settings?: Readonly<Record<string, string>>;

@@ -51,7 +51,7 @@ export interface Stack extends AsyncDisposable {
   /** Runs one beat of the scheduler. */
   beat(): Promise<void>;
   reconcile(): Promise<void>;
-  /** Returns the number of reports that the aggregator has taken with this outcome. */
+  /** Returns the number of reports that the aggregator has recorded with this outcome. */
   outcomes(outcome: "recorded" | "late" | "duplicate"): Promise<number>;
 }
 

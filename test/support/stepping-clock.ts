@@ -1,4 +1,4 @@
-// Import it ahead of a program: each SIGUSR2 sets the program's wall clock to the next of
+// Import it before a program: each SIGUSR2 sets the program's wall clock to the next of
 // CLOCK_STEPS, in milliseconds off the machine's clock.
 const steps = (process.env["CLOCK_STEPS"] ?? "").split(",").map(Number);
 const realNow = Date.now.bind(Date);

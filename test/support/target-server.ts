@@ -97,7 +97,7 @@ export const answering =
     });
   };
 
-/** For `startRawTarget`: sends `start` when a request begins to arrive, then pieces for ever. */
+/** For `startRawTarget`: sends `start` when a request begins to arrive, then pieces forever. */
 export const endless =
   (start: string, piece: string | Buffer) =>
   (socket: Socket): void => {

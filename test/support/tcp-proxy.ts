@@ -1,4 +1,4 @@
-// Proxies to a TCP server over a line that a test can cut, slow down and make lossy.
+// Proxies to a TCP server over a line that a test can cut, delay or make lossy.
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";

@@ -1,4 +1,4 @@
-// Takes measurements that reflect the program, on a machine with other load.
+// Measures the program on a machine with other load.
 
 const RETRY_FOR_MS = 5000;
 const SAMPLE_EVERY_MS = 5;

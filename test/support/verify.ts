@@ -1,5 +1,5 @@
-// Runs the checks that need no server side by side: while the tests wait for files and clocks, the
-// others use the processors. Prints each one's output as a whole when it ends.
+// Runs the checks that need no server in parallel: while the tests wait for files and clocks, the
+// others use the processors. Prints the output of each as a whole when it ends.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";

@@ -120,7 +120,7 @@ it("makes no span of a call that was not made", () => {
   ]);
 });
 
-it("samples the share that was asked for", () => {
+it("samples the configured share", () => {
   const ids = Array.from({ length: 2000 }, (_, n) => traceIdOf(`run-${n}`));
   const count = (share: number): number => ids.filter((id) => isSampled(id, share)).length;
   expect([count(0), count(1)]).toEqual([0, 2000]);

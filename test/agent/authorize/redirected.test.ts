@@ -71,7 +71,7 @@ function instantOf(date: unknown, header: string): number {
   return Number(/oauth_timestamp="(\d+)"/.exec(header)?.[1] ?? 0) * 1000;
 }
 
-it("each request has a nonce of its own", async () => {
+it("each request has its own nonce", async () => {
   await using target = await redirectingTo("/second");
   await callSigned(target, onTarget("OAUTH1"));
   const [first, second] = target.requests.map(

@@ -251,7 +251,7 @@ function stall(ms: number): void {
 }
 
 describe("an agent whose thread stalls beyond the deadline", () => {
-  it("takes the answer that arrived before", async () => {
+  it("accepts the answer that arrived in time", async () => {
     await using target = await startRawTarget((socket) => {
       socket.once("data", () => {
         socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");

@@ -129,7 +129,7 @@ describe("a redirect", () => {
     expect(target.requests).toHaveLength(1);
   });
 
-  it("in a circle ends at the limit", async () => {
+  it("in a loop ends at the limit", async () => {
     await using target = await startTarget(redirecting(302, "/"));
     const outcome = await call(target.url, { behaviour: { maxRedirects: 4 } });
     expect(outcome).toMatchObject({
@@ -140,7 +140,7 @@ describe("a redirect", () => {
     expect(target.requests).toHaveLength(5);
   });
 
-  it("is reported as a hop with a timing of its own, within the total", async () => {
+  it("is reported as a hop with its own timing, within the total", async () => {
     await using target = await startTarget((request, response) => {
       const { url = "" } = request;
       setTimeout(() => redirecting(302, "/last")(request, response), url === "/" ? 60 : 0);
@@ -223,7 +223,7 @@ describe("a redirect", () => {
     expect(next.sign).toBe(kept ? sign : undefined);
   });
 
-  it("shows a client certificate to the call's own host only", async () => {
+  it("shows a client certificate only to the call's own host", async () => {
     const shown: string[] = [];
     const tls = {
       ...certificates.good,
@@ -276,7 +276,7 @@ describe("a redirect", () => {
     expect(plain.requests[0]?.headers.cookie).toBe(cookie);
   });
 
-  it("sends the cookies that it sets in place of the call's own", async () => {
+  it("replaces the call's own cookies with those that it sets", async () => {
     await using target = await startTarget((request, response) => {
       if (request.url === "/a/login") {
         response.setHeader("Set-Cookie", [
@@ -298,7 +298,7 @@ describe("a redirect", () => {
     ]);
   });
 
-  it("keeps the call's Host header on the same host only", async () => {
+  it("keeps the call's Host header only on the same host", async () => {
     await using elsewhere = await startTarget();
     await using target = await startTarget((request, response) => {
       const to = request.url === "/" ? "/next" : elsewhere.url;

@@ -126,7 +126,7 @@ async function droppedBy({ spoolDropped }: AgentMetrics): Promise<Record<string,
 }
 
 describe("a report", () => {
-  it("is not written to disk while the bus takes it", async () => {
+  it("is not written to disk while the bus accepts it", async () => {
     const { publisher, taken, puts } = newPublisher();
     const reports = Array.from({ length: 300 }, (_, n) => dueAt(n));
     await Promise.all(reports.map((report) => publisher.publish(report)));
@@ -134,7 +134,7 @@ describe("a report", () => {
     expect(puts).toEqual([]);
   });
 
-  it("shares its message with others, as far as encoding them takes little time", async () => {
+  it("shares its message with others, as long as encoding takes little time", async () => {
     const { publisher, sizes } = newPublisher();
     const withBody = (report: RunReport, length: number): RunReport => ({
       ...report,
@@ -152,7 +152,7 @@ describe("a report", () => {
     expect(sizes).toEqual([2, 2, 2]);
   });
 
-  it("waits in the spool while the bus is away, and is delivered in order of due time", async () => {
+  it("waits in the spool while the bus is down, and is delivered in order of due time", async () => {
     const { publisher, spool, taken, now, metrics } = newPublisher();
     now("is away");
     const reports = Array.from({ length: 300 }, (_, n) => dueAt((n * 7) % 300));
@@ -168,7 +168,7 @@ describe("a report", () => {
     expect(spool.size()).toBe(0);
   });
 
-  it("goes directly to the bus once that is back", async () => {
+  it("goes directly to the bus once it is back", async () => {
     const { publisher, spool, taken, puts, now } = newPublisher();
     now("is away");
     const first = publisher.publish(dueAt(1));
@@ -206,7 +206,7 @@ describe("a report", () => {
     await expect.poll(() => taken).toHaveLength(300);
   });
 
-  it("is spooled while the bus has not answered, and removed when it has", async () => {
+  it("is spooled until the bus answers, then removed", async () => {
     const { publisher, spool, taken, delivered, now } = newPublisher();
     now("hangs");
     const report = dueAt(1);
@@ -295,7 +295,7 @@ describe("a spool left by an earlier process", () => {
     await expect.poll(() => taken).toEqual(left);
   });
 
-  it("drops what the bus can never carry", async () => {
+  it("drops reports that the bus can never carry", async () => {
     const [large = dueAt(0), ...others] = Array.from({ length: 9 }, (_, n) => dueAt(n));
     const { publisher, spool, taken, metrics } = newPublisher({
       tooLarge: ({ run_id }) => run_id === large.run_id,
@@ -339,7 +339,7 @@ describe("a finishing publisher", () => {
     expect(spool.size()).toBe(2);
   });
 
-  it("rejects what neither bus nor spool has taken when abandoned", async () => {
+  it("rejects reports that neither bus nor spool has accepted when abandoned", async () => {
     const { publisher, now, messages } = newPublisher({
       spoolPath: "/proc/nowhere/spool.db",
     });

@@ -109,7 +109,7 @@ describe("the spool", () => {
     expect(spool.size()).toBe(0);
   });
 
-  it("keeps reports across restarts, readable by its own user only", async () => {
+  it("keeps reports across restarts, readable only by its own user", async () => {
     using folder = newFolder();
     const reports = [dueAt(1), dueAt(2)];
     {
@@ -160,7 +160,7 @@ describe("the spool", () => {
     expect(takeAll(next)).toEqual(reports);
   });
 
-  it("removes the given runs only, once or again", () => {
+  it("removes only the given runs, even repeatedly", () => {
     using folder = newFolder();
     using spool = folder.open();
     const [first, second, third] = [dueAt(1), dueAt(2), dueAt(3)];
@@ -257,7 +257,7 @@ function alter(path: string, sql: string): void {
 }
 
 describe("a spool of version 1", () => {
-  it("is delivered after the upgrade, and takes more reports", () => {
+  it("is delivered after the upgrade, and accepts more reports", () => {
     using folder = newFolder();
     const reports = [dueAt(1), dueAt(2), dueAt(3)];
     const database = new DatabaseSync(folder.path);

@@ -18,7 +18,7 @@ const api = sharedApi();
 
 const documentOf = async (): Promise<string> => (await api.send({ path: "/openapi.json" })).text;
 
-it("is rendered once, however often it is asked for", async () => {
+it("is rendered once, however often it is requested", async () => {
   const [path, etag] = ["/openapi.json", (await api.send({ path: "/openapi.json" })).headers.etag];
   const rendering = vi.spyOn(JSON, "stringify");
   onTestFinished(() => rendering.mockRestore());
@@ -32,7 +32,7 @@ it("is rendered once, however often it is asked for", async () => {
   expect([known.status, known.text]).toEqual([304, ""]);
 });
 
-it("is compressed for clients that ask for it", async () => {
+it("is compressed for clients that accept it", async () => {
   const url = "/api/2/openapi.json";
   const answer = await api.api.app.inject({ url, headers: { "accept-encoding": "br, gzip" } });
   expect(answer.headers).toMatchObject({ "content-encoding": "gzip", vary: "accept-encoding" });

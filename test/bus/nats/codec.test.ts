@@ -38,7 +38,7 @@ describe("ticks in messages of a limited size", () => {
   });
 });
 
-it("unknown fields pass, so that a newer hub can talk to an older agent", () => {
+it("unknown fields pass: a newer hub can talk to an older agent", () => {
   const text = JSON.stringify({ later: 1, ticks: [{ ...aTick(), later: 1 }] });
   expect(decodeTicks(text, "local")).toHaveLength(1);
 });

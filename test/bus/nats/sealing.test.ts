@@ -164,7 +164,7 @@ describe.each(forgeries)("a message %s", (_, forge) => {
     ]);
   });
 
-  it("orders no run, and keeps no agent with the right key from its work", async () => {
+  it("orders no run, and does not disturb agents with the right key", async () => {
     await using bus = await startBus();
     const { hub, agent, client } = bus;
     await hub.consumeHeartbeats(async (__, answer) => answer({ now: T0 }));
@@ -185,7 +185,7 @@ describe.each(forgeries)("a message %s", (_, forge) => {
 });
 
 describe("an agent with a wrong key", () => {
-  it("says so, and leaves the ticks to another agent", async () => {
+  it("reports it, and leaves the ticks to another agent", async () => {
     await using bus = await startBus({ sealerOf: otherKeys });
     const { hub, agent: wrong, server } = bus;
     const [taken, never]: [string[], string[]] = [[], []];
