@@ -182,9 +182,7 @@ function maintenanceOf(url: string): Pool {
 export async function createDatabase(url: string, template = "template1"): Promise<string> {
   databases += 1;
   const name = `test_${process.pid}_${databases}_${Math.random().toString(36).slice(2, 10)}`;
-  await maintenanceOf(url).query(
-    `create database ${name} template ${template} strategy file_copy`,
-  );
+  await maintenanceOf(url).query(`create database ${name} template ${template} strategy file_copy`);
   const database = new URL(url);
   database.pathname = `/${name}`;
   return database.href;
