@@ -4,10 +4,11 @@
 import type { RunReport } from "../model/result.ts";
 import { startOf } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
-import { createHeldTicks } from "./held-ticks.ts";
+import { isLong } from "./http/behaviour.ts";
 import { createMessages } from "./messages.ts";
 import type { Message } from "./messages.ts";
 import type { AgentMetrics } from "./metrics.ts";
+import type { Claim } from "./places.ts";
 import { prepareRun } from "./prepare-run.ts";
 import type { KeptReports } from "./reporting/kept-reports.ts";
 import type { ReportPublisher } from "./reporting/report-publisher.ts";
@@ -100,6 +101,53 @@ async function publish({ publisher, kept }: IntakeSettings, report: RunReport): 
     throw cause;
   }
 }
+
+/** Exactly one of the two is called for each held tick. */
+interface Fates {
+  /** Without a place: too late. */
+  readonly begin: (tick: Tick, start: Start, place?: Place) => void;
+  readonly withdrawn: (resultId: string, reason: Error) => void;
+}
+
+/** Holds ticks until they are due, a place is free and the thread is on time. */
+function createHeldTicks({ heldTicks }: AgentMetrics, turns: Turns, fates: Fates) {
+  let count = 0;
+  return {
+    count: () => count,
+    /**
+     * Keeps only the tick's text: thousands of parsed ticks would take several times the memory
+     * and the garbage collector's time.
+     */
+    add(tick: Tick, message: Message): void {
+      const { result_id } = tick;
+      const text = JSON.stringify(tick);
+      const leave = (): void => heldTicks.set((count -= 1));
+      const start: Start = {
+        ...claimOf(tick),
+        group: message,
+        begin(place) {
+          leave();
+          message.started = true;
+          fates.begin(JSON.parse(text) as Tick, start, place);
+        },
+        withdrawn(reason) {
+          leave();
+          fates.withdrawn(result_id, reason);
+        },
+      };
+      heldTicks.set((count += 1));
+      turns.add(start);
+    },
+  };
+}
+
+const claimOf = (tick: Tick): Claim => ({
+  owner: tick.owner_hash ?? "",
+  isManual: tick.trigger === "MANUAL",
+  isLong: tick.calls.some(({ tags }) => isLong(tags)),
+  instant: startOf(tick),
+  latest: tick.latest_start,
+});
 
 /** Makes runs that may start. */
 function createRuns(settings: IntakeSettings, turns: Turns) {

@@ -9,10 +9,10 @@ import {
   SCHEDULER_LEASE,
   slotOf,
 } from "../model/slots.ts";
+import { systemClock } from "../runtime/clock.ts";
 import type { Lease, Opening } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { orderLateStarters } from "./late-starters.ts";
-import { createBeatTimes, readTime } from "./beat-times.ts";
 import { openSlots, recordLateRuns } from "./open-slots.ts";
 import { missOverlapped, publishPending } from "./publish.ts";
 import type { PublishOptions } from "./publish.ts";
@@ -23,6 +23,9 @@ const LEASE_TTL_MS = 7000;
 
 /** Longer than the longest delay of a run. */
 const SCHEDULES_KEPT_MS = 25 * 60 * MINUTE_MS;
+
+/** The database returns whole milliseconds. */
+const RESOLUTION_MS = 1;
 
 export interface BeatOptions extends PublishOptions {
   /** Identifies this process among schedulers. */
@@ -121,4 +124,37 @@ const openingsOf = (slot: number, opened: number): Opening[] => [
 async function firstSlot(store: Store, now: number): Promise<number> {
   const earliest = await store.schedules.earliestStart();
   return slotOf(Math.min(now, earliest ?? now));
+}
+
+/** Returns the store's time, and measures this machine's clock offset from it. */
+async function readTime({
+  store,
+  metrics,
+}: Pick<BeatOptions, "store" | "metrics">): Promise<number> {
+  const own = systemClock.now();
+  const began = systemClock.monotonic();
+  const now = await store.now();
+  const half = (systemClock.monotonic() - began) / 2;
+  const offset = now - (own + half);
+  const isWithinError = Math.abs(offset) <= half + RESOLUTION_MS;
+  metrics.clockOffset.set(isWithinError ? 0 : offset / 1000);
+  return now;
+}
+
+/** Measures the time from a slot's opening to its last tick, and the time left before the slot. */
+function createBeatTimes({ store, metrics }: Pick<BeatOptions, "store" | "metrics">) {
+  /** The newest slot, until its ticks are published. */
+  let open: { readonly slot: number; readonly began: number } | undefined;
+  return {
+    opened({ cursor }: Lease, began: number): void {
+      open = cursor === null ? undefined : { slot: cursor, began };
+    },
+    async published(): Promise<void> {
+      if (!open) return;
+      const now = await store.now();
+      metrics.beatLead.observe(Math.max(0, open.slot - now) / 1000);
+      metrics.beatDuration.observe(Math.max(0, now - open.began) / 1000);
+      open = undefined;
+    },
+  };
 }

@@ -4,6 +4,7 @@ import { parseInstant } from "../model/instant.ts";
 import { KEPT_KINDS } from "../model/periods.ts";
 import { countedResult } from "../model/counted-result.ts";
 import type { ReportedResult, ResultCode, WorkflowResult } from "../model/result.ts";
+import type { TargetKind } from "../model/tick.ts";
 import { takeExcluded } from "./bulk.ts";
 import type { BulkInsert, BulkRow } from "./bulk.ts";
 import type { Database } from "./database.ts";
@@ -11,7 +12,6 @@ import { insertRows, isAmong } from "./database.ts";
 import { foldResults } from "./fold.ts";
 import type { CountedPlace } from "./fold.ts";
 import { namesOf, numberNames } from "./names.ts";
-import { lockPending } from "./locked-runs.ts";
 import type { PendingRun } from "./records.ts";
 import { noteRecorded } from "./recorded.ts";
 import { noteSpans } from "./result-days.ts";
@@ -46,17 +46,32 @@ export interface Outcome {
   readonly replaced: CountedPlace | undefined;
 }
 
-/** Returns the orders of pending runs by their ids, locked until the end of the transaction. */
-export const lockOrders = async (
+/**
+ * Returns the orders of pending runs by their ids, locked until the end of the transaction:
+ * aggregators and the reconciler take turns.
+ */
+export async function lockOrders(
   database: Database,
   ids: readonly string[],
-): Promise<Map<string, Order>> =>
-  new Map(
-    (await lockPending(database, ids)).map((run) => [
-      run.result_id,
-      { ...run, call_ids: run.call_ids ?? [] },
+): Promise<Map<string, Order>> {
+  const query = database.kysely
+    .selectFrom("pending_runs")
+    .select(["result_id", "owner", "location_id", "target_id", "target_kind", "due_time"])
+    .select("call_ids")
+    .where(isAmong(database, "result_id", ids))
+    .orderBy("result_id");
+  const rows = await (database.rowLocks ? query.forUpdate() : query).execute();
+  return new Map(
+    rows.map(({ result_id, target_kind, call_ids, ...run }) => [
+      result_id,
+      {
+        ...run,
+        target_kind: target_kind as TargetKind,
+        call_ids: call_ids === null ? [] : (JSON.parse(call_ids) as string[]),
+      },
     ]),
   );
+}
 
 export interface StoredOutcome {
   readonly order: Order;

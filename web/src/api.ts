@@ -1,4 +1,5 @@
 // Calls the public API with the session of the pages.
+import { now } from "./now.ts";
 import { isReaderAway } from "./reader.ts";
 
 /** The error that the API answered with, in its own words; status 0 if no answer came. */
@@ -52,7 +53,7 @@ const RETRIED_WITHIN_MS = 10 * 60_000;
 
 /** Returns the headers with which a change may be repeated. */
 function repeatable(change: string): Readonly<Record<string, string>> {
-  const at = Date.now();
+  const at = now();
   const isRetry = unanswered?.change === change && at - unanswered.at < RETRIED_WITHIN_MS;
   if (!unanswered || !isRetry) unanswered = { change, key: newKey(), at };
   return { "idempotency-key": unanswered.key };
