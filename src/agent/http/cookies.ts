@@ -5,6 +5,7 @@ import {
   CookieJar,
   defaultPath,
   domainMatch,
+  getPublicSuffix,
   MemoryCookieStore,
   pathMatch,
 } from "tough-cookie";
@@ -75,7 +76,7 @@ export function createCookies(clock: Clock) {
       const texts = headers.filter(isSetCookie).slice(0, MAX_PER_RESPONSE);
       if (texts.length > 0) forgetExpired();
       for (const { value } of texts) {
-        const cookie = readCookie(value);
+        const cookie = readCookie(value, url);
         if (!cookie || hidesSecure(cookie, url, stored.values()) || !put(cookie, url)) continue;
         if (pathMatch(url.pathname, cookie.path ?? "/")) names.add(cookie.key);
       }
@@ -84,11 +85,20 @@ export function createCookies(clock: Clock) {
   };
 }
 
-/** RFC 6265bis section 5.7 ignores a Domain beyond ASCII, for which tough-cookie may throw. */
-function readCookie(text: string): Cookie | undefined {
+/**
+ * RFC 6265bis section 5.7: ignores a Domain beyond ASCII, for which tough-cookie may throw; a host
+ * that is a public suffix, as one of a single label, or an address keeps a cookie of its own Domain
+ * to itself, which tough-cookie would refuse.
+ */
+function readCookie(text: string, { hostname }: URL): Cookie | undefined {
   const cookie = text.length > MAX_SET_COOKIE_BYTES ? undefined : Cookie.parse(text);
-  return /[^ -~]/.test(cookie?.domain ?? "") ? undefined : cookie;
+  if (!cookie?.domain) return cookie;
+  if (/[^ -~]/.test(cookie.domain)) return undefined;
+  if (cookie.domain === hostname && !getPublicSuffix(hostname, NEVER_THROW)) cookie.domain = null;
+  return cookie;
 }
+
+const NEVER_THROW = { allowSpecialUseDomain: true, ignoreError: true };
 
 /** tough-cookie decodes the path of a URL, but not the `Path` of a cookie: undoes the first. */
 const asWritten = (url: URL): string => url.href.replaceAll("%", "%25");

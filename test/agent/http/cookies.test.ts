@@ -147,7 +147,21 @@ it.each<[string, string, string[], string, string]>([
     HOST,
     "a=1; b=2",
   ],
-  ["of a host with one label", "http://test/", ["a=1", "b=2; Domain=test"], "http://test/", "a=1"],
+  [
+    "of a host with one label",
+    "http://test/",
+    ["a=1", "b=2; Domain=test", "c=3; Domain=.test"],
+    "http://test/",
+    "a=1; b=2; c=3",
+  ],
+  ["of one label to no host below it", "http://db/", ["a=1; Domain=db"], "http://x.db/", ""],
+  [
+    "of a public suffix back to it",
+    "https://github.io/",
+    ["a=1; Domain=github.io"],
+    "https://github.io/",
+    "a=1",
+  ],
   [
     "of a public suffix to no host below it",
     "https://github.io/",
@@ -162,7 +176,13 @@ it.each<[string, string, string[], string, string]>([
     "http://127.0.0.1/",
     "a=1; b=2",
   ],
-  ["of an IPv6 address", "http://[::1]/", ["a=1"], "http://[0::1]/", "a=1"],
+  [
+    "of an IPv6 address",
+    "http://[::1]/",
+    ["a=1", "b=2; Domain=[::1]"],
+    "http://[0::1]/",
+    "a=1; b=2",
+  ],
   [
     "below its default path with an escape",
     "https://www.shop.example.com/a%20b/c",
