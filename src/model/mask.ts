@@ -40,11 +40,14 @@ export const maskPairs = (pairs: readonly KeyValue[]): KeyValue[] =>
     value: isCredential(key) ? MASK : value,
   }));
 
-/** Masks credentials in the authority and the query, also of a URL that does not parse. */
+/**
+ * Masks credentials in the authority, the query and the fragment (RFC 6749 section 4.2.2), also of
+ * a URL that does not parse.
+ */
 export const maskUrl = (url: string): string =>
   url
     .replace(/^([a-z]+:\/\/)[^/?#]*@/i, `$1${MASK}@`)
-    .replace(/([?&])([^=&?#]*)=([^&#]*)/g, (whole, mark, name) =>
+    .replace(/([?&#])([^=&?#]*)=([^&#]*)/g, (whole, mark, name) =>
       isCredential(decoded(name)) ? `${mark}${name}=${MASK}` : whole,
     );
 

@@ -81,13 +81,13 @@ describe("a result", () => {
 
   it("masks the target of a redirect that is not followed", async () => {
     await using target = await startTarget((_, response) => {
-      response.writeHead(302, { location: "/next?token=hush" }).end();
+      response.writeHead(302, { location: "/next?token=hush#access_token=hush" }).end();
     });
     const result = await run({ url: target.url }, { tags: ["noredirect"] });
     expect(result.meta.result).toBe("HTTP_REDIRECT_ERROR");
     expect(result.response?.headers).toContainEqual({
       key: "location",
-      value: "/next?token=********",
+      value: "/next?token=********#access_token=********",
     });
   });
 

@@ -46,7 +46,8 @@ it.each([
   ["https://user:pass@a.example/", `https://${MASK}@a.example/`],
   ["https://user:p@ss@a.example/", `https://${MASK}@a.example/`],
   ["/?a?token=x&c", `/?a?token=${MASK}&c`],
-  ["/next?token=x#token=y", `/next?token=${MASK}#token=y`],
+  ["/next?token=x#token=y", `/next?token=${MASK}#token=${MASK}`],
+  ["/done#access_token=x&a=1&id_token=y", `/done#access_token=${MASK}&a=1&id_token=${MASK}`],
   ["http://{{host}}/?%zz=1&token=%zz", `http://{{host}}/?%zz=1&token=${MASK}`],
   ["https://a.example/token/x", "https://a.example/token/x"],
 ])("%s is shown as %s", (url, shown) => {
