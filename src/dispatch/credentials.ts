@@ -88,6 +88,10 @@ function authorizationOf(
   if (token?.unreadable) return cannotBeDecrypted("the token");
   const document = setting.document as AuthSetting;
   const { meta, settings: known, keys } = shownAuthSetting(document, user, setting);
+  if (!keys && NEEDS_KEYS.has(known.auth_type))
+    return "the owner of the authentication setting does not share its keys";
+  if (known.ssl_cert && document.settings.ssl_key && !known.ssl_key)
+    return "only the owner of the authentication setting may use its client certificate";
   return {
     auth_type: known.auth_type,
     domain: meta.domain,
@@ -96,6 +100,9 @@ function authorizationOf(
     token: token ? tokenFor(token, setting, keys ? document : undefined) : null,
   };
 }
+
+/** The others use them at most to renew a token, or as variables. */
+const NEEDS_KEYS = new Set(["BASIC", "OAUTH1", "OAUTH2_JWS", "AMAZON"]);
 
 const isFamiliar = (setting: StoredDocument, call: StoredDocument): boolean =>
   isOwner(ownerOf(call), setting) || isColleague(ownerOf(call), setting);

@@ -25,14 +25,14 @@ const newDocument = (
   ...rest,
 });
 
-const newSetting = (access: object, owned: Partial<NewDocument> = {}) =>
+const newSetting = (access: object, owned: Partial<NewDocument> = {}, settings: object = {}) =>
   newDocument(
     "auth_setting",
     {
       meta: { domain: "a.example" },
       access,
       keys: { client_id: "me", client_secret: "hush" },
-      settings: { auth_type: "BASIC", custom_variables: {} },
+      settings: { auth_type: "BASIC", custom_variables: {}, ...settings },
     },
     owned,
   );
@@ -56,8 +56,12 @@ async function tickCalls(store: Store, ...calls: readonly NewDocument[]): Promis
   return ticks.flatMap((tick) => tick.calls);
 }
 
+const CERTIFIED = { ssl_cert: "certificate", ssl_key: "key" };
 const HUSH = { client_id: "me", client_secret: "hush" };
 const GONE = "the authentication setting was deleted, or the call's owner may no longer use it";
+const NO_KEYS = "the owner of the authentication setting does not share its keys";
+const NO_CERTIFICATE =
+  "only the owner of the authentication setting may use its client certificate";
 const NO_TOKEN = "the token was deleted, or belongs to another owner or setting";
 
 describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
@@ -77,12 +81,27 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     [
       "a colleague's without its keys",
       newSetting({ org_settings: true }, bob),
-      { authorization: { keys: {} } },
+      { unable: NO_KEYS },
     ],
     [
       "the community's without its keys",
       newSetting({ settings: true, org_keys: true }, eve),
+      { unable: NO_KEYS },
+    ],
+    [
+      "a colleague's that needs no keys",
+      newSetting({ org_settings: true }, bob, { auth_type: "MANUAL" }),
       { authorization: { keys: {} } },
+    ],
+    [
+      "its owner's own with a client certificate",
+      newSetting({}, {}, CERTIFIED),
+      { authorization: { settings: CERTIFIED } },
+    ],
+    [
+      "a colleague's with a client certificate",
+      newSetting(shared, bob, CERTIFIED),
+      { unable: NO_CERTIFICATE },
     ],
     [
       "a stranger's",
@@ -112,11 +131,11 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     ["begin no URL of others' calls", eve, "%7B%7B host %7D%7D://a.example/", ["v"]],
     ["fill in the rest of others' calls", eve, "https://a.example/{{host}}", ["host", "v"]],
   ])("have custom variables that %s", async (_, owned, url, names) => {
-    const setting = newSetting({ org_settings: true, settings: true }, owned);
-    const { settings, ...rest } = setting.document as { readonly settings: object };
-    const custom_variables = { host: "evil.example", v: "1" };
-    const document = { ...rest, settings: { ...settings, custom_variables } };
-    const call = await authorize(newCall(setting.id, null, url), { ...setting, document });
+    const setting = newSetting({ org_settings: true, settings: true }, owned, {
+      auth_type: "NONE",
+      custom_variables: { host: "evil.example", v: "1" },
+    });
+    const call = await authorize(newCall(setting.id, null, url), setting);
     expect(Object.keys(call?.authorization?.settings["custom_variables"] ?? {})).toEqual(names);
   });
 
