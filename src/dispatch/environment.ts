@@ -37,8 +37,7 @@ export async function withEnvironment(
       complete.push(tick);
       continue;
     }
-    const given = tick.context["WORKSPACE"];
-    const workspace = typeof given === "string" ? given : DEFAULT_WORKSPACE;
+    const workspace = workspaceIn(tick.context);
     const values = {
       ...(await valuesOf(workspaceKey(user, DEFAULT_WORKSPACE))),
       ...(await valuesOf(workspaceKey(user, workspace))),
@@ -46,6 +45,12 @@ export async function withEnvironment(
     complete.push(withValues(tick, names, values));
   }
   return complete;
+}
+
+/** A number, such as a year, names the workspace that `%%WORKSPACE%%` shows. */
+function workspaceIn({ WORKSPACE: given }: Tick["context"]): string {
+  const isName = typeof given === "string" || typeof given === "number";
+  return isName ? String(given) : DEFAULT_WORKSPACE;
 }
 
 async function readWorkspace(documents: Store["documents"], workspace: string): Promise<Values> {

@@ -168,6 +168,25 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
     expect(tick.environment).toEqual({ pin: "acme's" });
   });
 
+  it.each([
+    ["its context names", "2024", "of 2024"],
+    ["a number in its context names", 2024, "of 2024"],
+    ["is the default one, otherwise", true, "of all"],
+  ])("has the values of the workspace that %s", async (_, WORKSPACE, expected) => {
+    const owner_org = "shop";
+    for (const [place, value] of Object.entries({ global: "of all", 2024: "of 2024" })) {
+      const workspace = workspaceKey({ owner: "ann", org: owner_org }, place);
+      const document = { workspace_variable: { name: "tier", value } };
+      const filters = { workspace, name: "tier" };
+      await stored({ ...aCall({ owner_org }), kind: "variable", document, filters });
+    }
+    const call = aCall({ url: "https://target.test/{{tier}}", owner_org });
+    const workflow = aWorkflow([call.id], { owner_org });
+    await stored(call, workflow);
+    const tick = await tickOf(workflow.id, { owner_org, context: { WORKSPACE } });
+    expect(tick).toMatchObject({ environment: { tier: expected } });
+  });
+
   it("does not exist without calls, or without the workflow", async () => {
     const workflow = aWorkflow([]);
     await stored(workflow);
