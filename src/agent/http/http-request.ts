@@ -47,8 +47,9 @@ export function textOfHeader(value: string): string {
 
 // RFC 9110 section 11.4: Bearer, Digest.
 const WITH_SCHEME = /^[\w-]+ +(\S.*)$/s;
-// In these, only the signature is secret, and it is valid for one request.
-const SIGNATURE = /^(?:OAuth|AWS4-HMAC-SHA256) /i;
+// In these, only the signature is secret, and it is valid for one request. With PLAINTEXT, it is
+// the secrets themselves.
+const SIGNATURE = /^(?:OAuth (?!.*"PLAINTEXT")|AWS4-HMAC-SHA256 )/i;
 
 // Shorter parts of a credential are words like "none".
 const SHORTEST_PART = 8;

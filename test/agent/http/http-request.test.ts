@@ -6,6 +6,11 @@ it.each([
   ["Authorization", 'Token token="Y9x4-and-more"', ["Y9x4-and-more"]],
   ["Cookie", "a=accepted; session=Y9x4-and-more", ["Y9x4-and-more"]],
   ["X-Api-Key", "one=Y9x4-and-more, two", ["Y9x4-and-more"]],
+  [
+    "Authorization",
+    'OAuth oauth_signature_method="PLAINTEXT", oauth_signature="hush%2521%26more"',
+    ["hush%2521%26more"],
+  ],
 ])("%s: %s contains the credentials %j", (key, value, expected) => {
   const found = credentialsIn(sending(key, value));
   expect(found).toEqual(expect.arrayContaining(expected));
