@@ -101,13 +101,13 @@ const permittedLookup = ({ resolver, egress }: TokenNetwork, port: number): Look
 
 function read(status: number, text: string): TokenAnswer {
   const answer = parsed(text);
-  if (status >= 200 && status <= 299)
-    return answer
-      ? { answer }
-      : { reason: "the token endpoint answered with something other than JSON" };
-  // RFC 6749 section 5.2: a code, never free text.
+  const isSuccess = status >= 200 && status <= 299;
+  if (isSuccess && !answer)
+    return { reason: "the token endpoint answered with something other than JSON" };
+  // RFC 6749 section 5.2: a code, never free text. Some endpoints send it with 200.
   const error = answer?.["error"];
   const code = typeof error === "string" && /^[\w.:/-]{1,60}$/.test(error) ? ` (${error})` : "";
+  if (isSuccess && answer && (code === "" || answer["access_token"])) return { answer };
   return { reason: `the token endpoint answered ${status}${code}` };
 }
 

@@ -112,6 +112,11 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       answering({ error: "invalid_client", error_description: "hush" }, 400),
       "the token endpoint answered 400 (invalid_client)",
     ],
+    [
+      "an error with 200",
+      answering({ error: "bad_refresh_token", error_description: "hush" }),
+      "the token endpoint answered 200 (bad_refresh_token)",
+    ],
     ["500", answering("<hush>", 500), "the token endpoint answered 500"],
     ["a redirect", answering("", 302), "the token endpoint answered 302"],
     ["no JSON", answering("hush"), "the token endpoint answered with something other than JSON"],
