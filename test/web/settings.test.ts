@@ -247,3 +247,38 @@ it("a read-only key sees everything but secrets", { timeout: 120_000 }, async ()
   expect(await offered()).toEqual(["Copy"]);
   expect(faults).toEqual([]);
 });
+
+type Pages = Awaited<ReturnType<typeof startPages>>;
+
+it("nothing that is typed is lost", { timeout: 120_000 }, async () => {
+  await using pages = await startPages();
+  await staysWhileSaving(pages);
+});
+
+/** The reader goes on typing before the answer to a form arrives. */
+async function staysWhileSaving({ client, ...pages }: Pages): Promise<void> {
+  const { page, faults } = await pages.open("/settings/new");
+  const save = (name: string) => page.getByRole("button", { name, exact: true }).click();
+  const said = (text: string) => page.getByRole("status").getByText(text).waitFor();
+  const answer = Promise.withResolvers<void>();
+  const asked = page.waitForRequest((request) => request.method() === "POST");
+  await page.route("**/api/2/auth/**", async (route) => {
+    if (route.request().method() !== "GET") await answer.promise;
+    await route.continue();
+  });
+  const description = page.getByLabel("Description");
+  await page.getByLabel("Name", { exact: true }).fill("Shop");
+  await page.getByLabel("Domain").fill("shop.example");
+  await save("Create the setting");
+  await asked;
+  await description.pressSequentially("typed meanwhile");
+  answer.resolve();
+  await said("Saved, without what you have typed since");
+  expect(await description.inputValue()).toBe("typed meanwhile");
+  expect(await page.evaluate("document.activeElement.value")).toBe("typed meanwhile");
+  await save("Save");
+  await page.getByRole("heading", { name: "Shop", level: 1 }).waitFor();
+  const { results } = await client.send<{ results: Json[] }>("GET", "/auth/");
+  expect(results).toMatchObject([{ meta: { name: "Shop", description: "typed meanwhile" } }]);
+  expect(faults).toEqual([]);
+}

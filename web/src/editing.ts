@@ -6,6 +6,7 @@ import type { Versioned } from "./api.ts";
 import { changesOf } from "./changes.ts";
 import { useSending } from "./form.ts";
 import type { Sending } from "./form.ts";
+import { announce } from "./parts/announcement.tsx";
 
 /** Someone else saved the object after it was opened here. */
 export interface Conflict {
@@ -29,11 +30,12 @@ interface EditingOptions<T, D> {
   readonly required?: readonly string[];
   /** Adds fields that the API requires in every change. `current`: the object being changed. */
   readonly completed?: (changes: object, current: T) => object;
-  /** Called before the draft is sent; resolves to the draft to send. */
-  readonly prepare?: (draft: D) => Promise<D>;
+  /** Called before the draft is sent; resolves to what changes in it. */
+  readonly prepare?: (draft: D) => Promise<Partial<D>>;
+  /** Not called while the draft has newer changes: the form stays open, to save these too. */
   readonly onSaved: (saved: Versioned<T>) => unknown;
-  /** Called after a conflict, once the object has been reloaded. */
-  readonly onReloaded?: () => unknown;
+  /** Called when the stored object has changed, but the form stays open. */
+  readonly onReloaded: () => unknown;
 }
 
 export interface Editing<T, D> {
@@ -53,22 +55,28 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
   options: EditingOptions<T, D>,
 ): Editing<T, D> {
   const { path, prepare, onSaved, onReloaded } = options;
-  const { base, draft, setDraft, round, changes, isChanged, begin } = useDraft(options);
+  const { base, draft, setDraft, latest, round, changes, isChanged, begin } = useDraft(options);
   const [isConflict, setConflict] = useState(false);
   const overwrites = useRef(false);
   const save = async (): Promise<void> => {
     const isOverwriting = overwrites.current;
     overwrites.current = false;
     setConflict(false);
-    const ready = prepare ? await prepare(draft) : draft;
-    setDraft(ready);
+    const prepared = prepare && (await prepare(draft));
+    if (prepared) setDraft((now) => ({ ...now, ...prepared }));
+    const ready = { ...draft, ...prepared };
     try {
       const on = base && isOverwriting ? await readAgain(path, base.object) : base;
       const saved = on
         ? await update(options, on, changes(ready))
         : await sendVersioned<T>("POST", path, { body: options.bodyOf(ready) });
-      begin(saved);
-      await onSaved(saved);
+      const typed = newerParts(latest.current, ready);
+      begin(saved, typed);
+      if (Object.keys(typed).length === 0) await onSaved(saved);
+      else {
+        announce("Saved, without what you have typed since");
+        await onReloaded();
+      }
     } catch (cause) {
       if (!(cause instanceof ApiError && cause.status === 412)) throw cause;
       setConflict(true);
@@ -79,7 +87,7 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
   const reload = async (): Promise<void> => {
     if (base) begin(await readAgain(path, base.object));
     setConflict(false);
-    await onReloaded?.();
+    await onReloaded();
   };
   const conflict: Conflict = {
     onClose: () => setConflict(false),
@@ -111,10 +119,14 @@ function useDraft<T, D extends object>({
   }));
   const { base, first, round } = begun;
   const [draft, setDraft] = useState(first);
-  const begin = (from: Versioned<T> | undefined): void => {
+  const latest = useRef(draft);
+  latest.current = draft;
+  /** Starts over, apart from these parts of the draft. */
+  const begin = (from: Versioned<T> | undefined, kept: Partial<D> = {}): void => {
     const anew = draftOf(from?.object);
-    setBegun({ base: from, first: anew, round: round + 1 });
-    setDraft(anew);
+    const isKept = Object.keys(kept).length > 0;
+    setBegun({ base: from, first: anew, round: isKept ? round : round + 1 });
+    setDraft({ ...anew, ...kept });
   };
   const changes = (of: D) => changesOf(bodyOf(first, base?.object), bodyOf(of, base?.object));
   const isChanged = Object.keys(changes(draft)).length > 0;
@@ -122,8 +134,14 @@ function useDraft<T, D extends object>({
   useEffect(() => {
     if (!isChanged && stored && stored.version !== base?.version) begin(stored);
   }, [stored?.version]);
-  return { base, draft, setDraft, round, changes, isChanged, begin };
+  return { base, draft, setDraft, latest, round, changes, isChanged, begin };
 }
+
+/** Returns the parts of `draft` that `sent` has not. */
+const newerParts = <D extends object>(draft: D, sent: D): Partial<D> =>
+  Object.fromEntries(
+    Object.entries(draft).filter(([name, value]) => value !== sent[name as keyof D]),
+  ) as Partial<D>;
 
 const pathOf = (path: string, { id }: { readonly id: string }): string =>
   `${path}${encodeURIComponent(id)}/`;

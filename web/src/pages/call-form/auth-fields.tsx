@@ -107,10 +107,10 @@ function BasicNotice({ draft, onChange }: Pick<PartProps, "draft" | "onChange">)
 const base64 = (text: string): string =>
   btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
-/** Creates a setting for the credentials of a cURL command, if any; resolves to the new draft. */
-export async function withSetting(draft: CallDraft): Promise<CallDraft> {
+/** Creates a setting for the credentials of a cURL command; resolves to what names it. */
+export async function withSetting(draft: CallDraft): Promise<Partial<CallDraft>> {
   const { basic } = draft;
-  if (!basic) return draft;
+  if (!basic) return {};
   const domain = fixedHostOf(draft.url) ?? "";
   const body = {
     meta: { name: `${domain} as ${basic.user}`.slice(0, 200), domain },
@@ -120,7 +120,7 @@ export async function withSetting(draft: CallDraft): Promise<CallDraft> {
   try {
     const { id } = await send<AuthSetting>("POST", "auth/", { body });
     await invalidate(["settings"]);
-    return { ...draft, basic: null, auth_id: id, token_id: null };
+    return { basic: null, auth_id: id, token_id: null };
   } catch (cause) {
     const { status, message } = cause as ApiError;
     throw new ApiError(status, `The authentication setting could not be created. ${message}`);

@@ -31,7 +31,7 @@ export function ReportForm({ stored, onSaved, onCancel }: ReportFormProps) {
     onSaved: ({ object }) => onSaved(object),
     onReloaded: () => invalidate(["reports"]),
   });
-  const { draft, change, isChanged, sending, conflict } = editing;
+  const { draft, change, object, isChanged, sending, conflict } = editing;
   const { isBusy, submit, faultAt, faultBeside } = sending;
   return (
     <form class="stack report-form" onSubmit={submit}>
@@ -46,7 +46,7 @@ export function ReportForm({ stored, onSaved, onCancel }: ReportFormProps) {
       <Fault error={faultBeside("meta.name", "meta.description", "meta.tags", "groups")} />
       <div class="row">
         <button class="button primary" type="submit" disabled={isBusy}>
-          {stored ? "Save" : "Create the report"}
+          {object ? "Save" : "Create the report"}
         </button>
         <button class="button" type="button" onClick={() => leaving(onCancel)}>
           Cancel

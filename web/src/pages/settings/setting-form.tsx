@@ -44,7 +44,7 @@ export function SettingForm({ stored, onSaved }: SettingFormProps) {
       <Fault error={faultBeside(...SHOWN)} />
       <div class="row">
         <button class="button primary" type="submit" disabled={isBusy}>
-          {stored ? "Save" : "Create the setting"}
+          {object ? "Save" : "Create the setting"}
         </button>
         {!stored && (
           <a class="button" href="settings">

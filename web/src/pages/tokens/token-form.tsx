@@ -83,7 +83,7 @@ function Fields({ title, stored, settings, authId, onSaved, onClose }: FieldsPro
           {...{ draft, stored: object, change, faultAt, settings, type: typeOf(draft, object) }}
         />
         <Fault error={faultBeside("meta.name", "meta.auth_id", "token")} />
-        <DialogButtons verb={stored ? "Save" : "Create"} isBusy={isBusy} onCancel={close} />
+        <DialogButtons verb={object ? "Save" : "Create"} isBusy={isBusy} onCancel={close} />
         <ConflictDialog what="token" conflict={conflict} />
       </form>
     </Dialog>

@@ -36,7 +36,7 @@ export function Editor({ stored, onSaved }: EditorProps) {
     },
     onReloaded: () => invalidate(["workflows"]),
   });
-  const { draft, change, isChanged, sending, conflict } = editing;
+  const { draft, change, object, isChanged, sending, conflict } = editing;
   const { submit, faultAt, faultBeside } = sending;
   return (
     <form class="workflow-form" onSubmit={submit} noValidate>
@@ -65,10 +65,10 @@ export function Editor({ stored, onSaved }: EditorProps) {
           <Sharing draft={draft} onChange={change} />
         </section>
       </div>
-      {(isChanged || !stored) && (
+      {(isChanged || !object) && (
         <div class="save-bar">
           <Fault error={faultBeside(...FIELDS, ...draft.steps.map((_, at) => callAt(at)))} />
-          <SaveButtons isNew={!stored} isBusy={sending.isBusy} onDiscard={editing.discard} />
+          <SaveButtons isNew={!object} isBusy={sending.isBusy} onDiscard={editing.discard} />
         </div>
       )}
       <ConflictDialog what="workflow" conflict={conflict} />
