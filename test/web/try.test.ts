@@ -295,6 +295,36 @@ async function makesRetriesOnce(sonde: Try): Promise<void> {
   expect(await savedAgain(sonde, "Made twice", 11 * 60_000)).toBe(2);
 }
 
+/** Deploys at two locations; the answer for the second one does not arrive. */
+async function deploysItOnce({ target, pages: { client, ...pages } }: Try): Promise<void> {
+  const id = await client.createCall(target.url);
+  const other = await client.createCall(target.url);
+  // At the second location alone, another delay would be proposed.
+  await client.deploy(other, { frequency: 5, location_id: "empty", run_delay: 30 });
+  const { page } = await pages.open(`/calls/${id}`);
+  await button(page, "Deploy").first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Empty place").check();
+  let posts = 0;
+  await page.route("**/api/2/deployments/", async (route) => {
+    if (route.request().method() === "POST") posts += 1;
+    if (posts !== 2) return route.fallback();
+    posts += 1;
+    await route.fetch();
+    return route.abort();
+  });
+  const deploy = dialog.getByRole("button", { name: "Deploy" });
+  await deploy.click();
+  await page.getByText("Sonde is not responding.").waitFor();
+  await deploy.click();
+  await dialog.waitFor({ state: "detached" });
+  const { results } = await client.send<{
+    results: { deployment: { location_id: string; run_delay: number } }[];
+  }>("GET", `/deployments/call/${id}/`);
+  expect(results).toHaveLength(2);
+  expect(new Set(results.map(({ deployment }) => deployment.run_delay)).size).toBe(1);
+}
+
 /** Pastes into the field that has the focus. */
 const paste = (page: Page, text: string): Promise<unknown> =>
   page.evaluate(`{
@@ -312,5 +342,6 @@ it("a call is created, run, changed, deployed and deleted", { timeout: 240_000 }
   await saysWhereNoAgentIs(sonde);
   await saysWhatIsGenerated(sonde);
   await makesRetriesOnce(sonde);
+  await deploysItOnce(sonde);
   await offersViewerNothing(sonde);
 });

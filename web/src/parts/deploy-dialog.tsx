@@ -40,9 +40,10 @@ function DeployForm({ target, deployments, onClose }: DeployFormProps) {
   const lackAt = useLacks();
   const [first] = useState(() => newDraft(deployments, idOfDefault(places)));
   const [draft, setDraft] = useState(first);
-  const change = (part: Partial<DeploymentDraft>): void => setDraft({ ...draft, ...part });
-  // A retry skips the locations that are done.
+  const change = (part: Partial<DeploymentDraft>): void => setDraft((now) => ({ ...now, ...part }));
+  // A retry skips the locations that are done, and sends the same delay whatever is proposed then.
   const save = async (run_delay: string): Promise<void> => {
+    change({ run_delay });
     for (const [at, location_id] of draft.locations.entries()) {
       const body = bodyOf({ ...draft, run_delay }, target, location_id);
       await send("POST", "deployments/", { body });
