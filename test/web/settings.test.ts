@@ -253,6 +253,7 @@ type Pages = Awaited<ReturnType<typeof startPages>>;
 it("nothing that is typed is lost", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
   await staysWhileSaving(pages);
+  await savesVariableOnce(pages);
 });
 
 /** The reader goes on typing before the answer to a form arrives. */
@@ -281,4 +282,28 @@ async function staysWhileSaving({ client, ...pages }: Pages): Promise<void> {
   const { results } = await client.send<{ results: Json[] }>("GET", "/auth/");
   expect(results).toMatchObject([{ meta: { name: "Shop", description: "typed meanwhile" } }]);
   expect(faults).toEqual([]);
+}
+
+/** Saves a new variable again, because the answer did not arrive. */
+async function savesVariableOnce({ client, ...pages }: Pages): Promise<void> {
+  const { page } = await pages.open("/environment");
+  const save = page.getByRole("button", { name: "Save", exact: true });
+  await page.getByRole("button", { name: "New variable" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("once");
+  await page.getByLabel("Value").fill("kept");
+  let lost = false;
+  await page.route("**/api/2/environment/global/once", async (route) => {
+    if (lost || route.request().method() !== "POST") return route.fallback();
+    lost = true;
+    await route.fetch();
+    return route.abort();
+  });
+  await save.click();
+  await page.getByText("Sonde is not responding.").waitFor();
+  await save.click();
+  await page.getByRole("cell", { name: "{{once}}" }).waitFor();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await client.send("GET", "/environment/global/once")).toMatchObject({
+    workspace_variable: { value: "kept" },
+  });
 }

@@ -1,11 +1,12 @@
 // The form of an environment variable, in a dialog.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { ApiError, send } from "../../api.ts";
 import { useSending } from "../../form.ts";
 import { leaving } from "../../history-guard.ts";
 import { announce } from "../../parts/announcement.tsx";
 import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
 import { Field, TextField } from "../../parts/field.tsx";
+import type { FieldProps } from "../../parts/field.tsx";
 import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { pathOf } from "./variable.ts";
@@ -24,9 +25,13 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
   const [workspace, setWorkspace] = useState(stored?.meta.workspace ?? at.workspace);
   const [name, setName] = useState(stored?.workspace_variable.name ?? "");
   const [value, setValue] = useState("");
+  /** The path of the variable that was sent last: it may exist, though no answer arrived. */
+  const sent = useRef<string>(undefined);
   const { isBusy, submit, faultAt, faultBeside } = useSending(async () => {
-    if (!stored) await assertNew(workspace, name);
-    await send("POST", pathOf(workspace, name), { body: { value } });
+    const path = pathOf(workspace, name);
+    if (!stored && path !== sent.current) await assertNew(workspace, name);
+    sent.current = path;
+    await send("POST", path, { body: { value } });
     announce(`Saved ${name}`);
     onClose();
     await onSaved(workspace);
@@ -57,29 +62,42 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
             />
           </div>
         )}
-        <Field
+        <ValueField
           label={stored ? "New value" : "Value"}
-          hint="Never shown again. Paste a value with several lines."
+          value={value}
           fault={faultAt("value")}
-        >
-          {(control) => (
-            <textarea
-              {...control}
-              class="masked"
-              rows={2}
-              autocomplete="off"
-              spellcheck={false}
-              value={value}
-              onInput={({ currentTarget }) => setValue(currentTarget.value)}
-            />
-          )}
-        </Field>
+          onInput={setValue}
+        />
         <Fault error={faultBeside("workspace", "variable_name", "value")} />
         <DialogButtons verb="Save" isBusy={isBusy} onCancel={close} />
       </form>
     </Dialog>
   );
 }
+
+const ValueField = ({
+  label,
+  value,
+  fault,
+  onInput,
+}: Pick<FieldProps, "label" | "fault"> & {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}) => (
+  <Field label={label} hint="Never shown again. Paste a value with several lines." fault={fault}>
+    {(control) => (
+      <textarea
+        {...control}
+        class="masked"
+        rows={2}
+        autocomplete="off"
+        spellcheck={false}
+        value={value}
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      />
+    )}
+  </Field>
+);
 
 /** The API would overwrite an existing variable's value, which no one could read again. */
 async function assertNew(workspace: string, name: string): Promise<void> {
