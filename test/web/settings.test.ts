@@ -254,6 +254,7 @@ it("nothing that is typed is lost", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
   await staysWhileSaving(pages);
   await savesVariableOnce(pages);
+  await namesVariableOnce(pages);
 });
 
 /** The reader goes on typing before the answer to a form arrives. */
@@ -306,4 +307,42 @@ async function savesVariableOnce({ client, ...pages }: Pages): Promise<void> {
   expect(await client.send("GET", "/environment/global/once")).toMatchObject({
     workspace_variable: { value: "kept" },
   });
+}
+
+/** A second variable of the same name would replace the first, which nobody can read. */
+async function namesVariableOnce({ client, ...pages }: Pages): Promise<void> {
+  const { id } = await client.send<{ id: string }>("POST", "/auth/", {
+    meta: { name: "Twice", domain: "shop.example" },
+    settings: { auth_type: "NONE", custom_variables: { tenant: SECRETS.variable } },
+  });
+  const { page } = await pages.open(`/settings/${id}`);
+  const save = page.getByRole("button", { name: "Save", exact: true });
+  const variables = page.getByRole("group", { name: "Custom variables" });
+  const stored = () => client.send("GET", `/auth/${id}/`);
+  await page.getByRole("button", { name: "Add a variable" }).click();
+  await variables.getByLabel("Name").nth(1).fill("tenant");
+  await variables.getByLabel("Value").last().fill("another");
+  await save.click();
+  await page.getByText("'tenant' is there twice").first().waitFor();
+  expect(await stored()).toMatchObject({
+    settings: { custom_variables: { tenant: SECRETS.variable } },
+  });
+  await variables.getByLabel("Name").nth(1).fill("region");
+  await save.click();
+  await page.getByRole("status").getByText("Saved").waitFor();
+  expect(await stored()).toMatchObject({
+    settings: { custom_variables: { tenant: SECRETS.variable, region: "another" } },
+  });
+
+  // Nor does a run take one of two values.
+  const call = await client.createCall("https://shop.example/");
+  await page.goto(`${pages.api}/calls/${call}`);
+  const panel = page.getByRole("region", { name: "Run now" });
+  await panel.locator("summary").click();
+  for (const at of [1, 2]) {
+    await panel.getByRole("button", { name: "Add a value" }).click();
+    await panel.getByLabel(`Name of value ${at}`).fill("HOST");
+  }
+  await panel.getByRole("button", { name: "Run now" }).click();
+  await panel.getByText("'HOST' is there twice").waitFor();
 }

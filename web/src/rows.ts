@@ -22,6 +22,13 @@ const isFilled = ({ key, value }: KeyValue): boolean => key !== "" || value !== 
 export const toPairs = (rows: readonly Row[]): KeyValue[] =>
   rows.filter(isFilled).map(({ key, value }) => ({ key, value }));
 
+/** Rejects a name that is given twice: only the last of its values would be sent. */
+export function assertDistinct(names: readonly string[], list: string): void {
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice === undefined) return;
+  throw new Error(`${list}: '${twice}' is there twice. Change or remove one of them`);
+}
+
 /** Returns the index of a row among those that are sent; undefined if it is not sent. */
 export function sentIndex(rows: readonly Row[], row: Row): number | undefined {
   const at = rows.filter(isFilled).indexOf(row);

@@ -5,7 +5,7 @@ import { now } from "../now.ts";
 import { startRun } from "../runs.ts";
 import type { StartedRun, Target } from "../runs.ts";
 import { has } from "../session.ts";
-import { toPairs } from "../rows.ts";
+import { assertDistinct, toPairs } from "../rows.ts";
 import type { Row } from "../rows.ts";
 import { LocationField } from "./location-field.tsx";
 import { Fault } from "./notice.tsx";
@@ -81,10 +81,17 @@ function RunPanel({ start, page, ...target }: RunNowProps) {
   );
 }
 
-const orderOf = (context: readonly Row[]) => ({
-  location_id: chosenLocation.value,
-  context: Object.fromEntries(toPairs(context).map(({ key, value }) => [key, value])),
-});
+function orderOf(context: readonly Row[]) {
+  const pairs = toPairs(context);
+  assertDistinct(
+    pairs.map(({ key }) => key),
+    "context",
+  );
+  return {
+    location_id: chosenLocation.value,
+    context: Object.fromEntries(pairs.map(({ key, value }) => [key, value])),
+  };
+}
 
 const ContextFields = ({
   rows,

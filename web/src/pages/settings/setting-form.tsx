@@ -10,6 +10,7 @@ import { SecretField } from "../../parts/secret-field.tsx";
 import { SecretRows } from "../../parts/secret-rows.tsx";
 import { TagsField } from "../../parts/tags-field.tsx";
 import { invalidate } from "../../queries.ts";
+import { assertDistinct } from "../../rows.ts";
 import { AUTH_TYPES, AUTH_TYPE_CHOICES } from "./auth-types.ts";
 import { CredentialFields } from "./credential-fields.tsx";
 import { bodyOf, draftOf, LINKS, withDomain } from "./setting-draft.ts";
@@ -31,6 +32,11 @@ export function SettingForm({ stored, onSaved }: SettingFormProps) {
     bodyOf,
     required: ["meta.name", "meta.domain"],
     completed: withDomain,
+    prepare: async ({ variables }) => {
+      const names = variables.map(({ name }) => name);
+      assertDistinct(names, "settings.custom_variables");
+      return {};
+    },
     onSaved: ({ object }) => onSaved(object),
     onReloaded: () => invalidate(["settings"]),
   });
