@@ -255,6 +255,7 @@ it("nothing that is typed is lost", { timeout: 120_000 }, async () => {
   await staysWhileSaving(pages);
   await savesVariableOnce(pages);
   await namesVariableOnce(pages);
+  await keepsPartsOpen(pages);
 });
 
 /** The reader goes on typing before the answer to a form arrives. */
@@ -345,4 +346,26 @@ async function namesVariableOnce({ client, ...pages }: Pages): Promise<void> {
   }
   await panel.getByRole("button", { name: "Run now" }).click();
   await panel.getByText("'HOST' is there twice").waitFor();
+}
+
+/** A part of a form that the reader has opened stays open when its last value is removed. */
+async function keepsPartsOpen(pages: Pages): Promise<void> {
+  const { page } = await pages.open("/settings/new");
+  for (const [part, label] of [
+    ["Client certificate", "Certificate (ssl_cert)"],
+    ["Links", "Home page of the provider"],
+  ] as const) {
+    await page.locator("summary", { hasText: part }).click();
+    await page.getByLabel(label).fill("x");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("y");
+    expect(await page.getByLabel(label).inputValue()).toBe("y");
+  }
+  const call = await pages.client.createCall("https://shop.example/");
+  const { page: run } = await pages.open(`/calls/${call}`);
+  const panel = run.getByRole("region", { name: "Run now" });
+  await panel.locator("summary").click();
+  await panel.getByRole("button", { name: "Add a value" }).click();
+  await panel.getByRole("button", { name: "Remove value 1" }).click();
+  await expect.poll(() => run.evaluate("document.activeElement.textContent")).toBe("Add a value");
 }

@@ -100,7 +100,7 @@ const ContextFields = ({
   readonly rows: readonly Row[];
   readonly onChange: (rows: readonly Row[]) => void;
 }) => (
-  <details open={rows.length > 0}>
+  <details>
     <summary>Context values{rows.length > 0 && ` (${rows.length})`}</summary>
     <PairRows
       title="Values of %%NAME%% in this run"

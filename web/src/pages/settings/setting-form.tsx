@@ -1,4 +1,6 @@
 // The form of an Authentication Setting.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Versioned } from "../../api.ts";
 import { useEditing } from "../../editing.ts";
@@ -132,11 +134,32 @@ const AboutPart = ({ draft, change, faultAt }: PartProps) => (
   </section>
 );
 
+/** Open at first if it is filled; later as the reader leaves it, also when it is emptied. */
+function Folded({
+  title,
+  isFilled,
+  children,
+}: {
+  readonly title: string;
+  readonly isFilled: boolean;
+  readonly children: ComponentChildren;
+}) {
+  const [isOpen] = useState(isFilled);
+  return (
+    <details class="card" open={isOpen}>
+      <summary>
+        <h2>{title}</h2>
+      </summary>
+      {children}
+    </details>
+  );
+}
+
 const CertificatePart = ({ draft, stored, change, faultAt }: PartProps) => (
-  <details class="card" open={draft.certificate !== "" || Boolean(stored?.settings.ssl_key)}>
-    <summary>
-      <h2>Client certificate</h2>
-    </summary>
+  <Folded
+    title="Client certificate"
+    isFilled={draft.certificate !== "" || Boolean(stored?.settings.ssl_key)}
+  >
     <TextField
       label="Certificate (ssl_cert)"
       hint="In PEM, without the private key. Readers of a shared setting see it."
@@ -154,7 +177,7 @@ const CertificatePart = ({ draft, stored, change, faultAt }: PartProps) => (
       fault={faultAt("settings.ssl_key")}
       onChange={(certificateKey) => change({ certificateKey })}
     />
-  </details>
+  </Folded>
 );
 
 const FLAGS: readonly (readonly [keyof Sharing, keyof Sharing, string])[] = [
@@ -197,10 +220,7 @@ const LINK_NAMES: Readonly<Record<(typeof LINKS)[number], string>> = {
 };
 
 const LinksPart = ({ draft: { documentation }, change, faultAt }: PartProps) => (
-  <details class="card" open={LINKS.some((link) => documentation[link] !== "")}>
-    <summary>
-      <h2>Links</h2>
-    </summary>
+  <Folded title="Links" isFilled={LINKS.some((link) => documentation[link] !== "")}>
     <div class="fields">
       {LINKS.map((link) => (
         <TextField
@@ -212,5 +232,5 @@ const LinksPart = ({ draft: { documentation }, change, faultAt }: PartProps) => 
         />
       ))}
     </div>
-  </details>
+  </Folded>
 );
