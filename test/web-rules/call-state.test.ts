@@ -115,7 +115,10 @@ describe("the list of calls", () => {
     callOf("idle", []),
     callOf("fails", ["fail@Oslo", "fail@Rome"]),
   ];
-  const names = (search: string) => select(calls, selectionOf(search)).map(({ name }) => name);
+  const names = (search: string) =>
+    select(calls, selectionOf(Object.fromEntries(new URLSearchParams(search)))).map(
+      ({ name }) => name,
+    );
 
   it("begins with failing calls, those that fail everywhere first", () => {
     expect(names("")).toEqual(["fails", "fails at one", "missed at one", "passes", "idle"]);

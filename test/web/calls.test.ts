@@ -56,6 +56,13 @@ it(
     const found = await page.getByText(/^\d+ of 2,000 calls$/).textContent();
     await page.reload();
     await page.getByText(String(found)).waitFor();
+    const address = page.url();
+    await page.getByRole("link", { name: "Calls", exact: true }).click();
+    await page.getByText("2,000 calls", { exact: true }).waitFor();
+    expect(await search.inputValue()).toBe("");
+    await page.goBack();
+    await page.getByText(String(found)).waitFor();
+    expect(page.url()).toBe(address);
     await search.fill("");
     await page.getByLabel("Tag").selectOption("");
     await page.getByRole("group", { name: "State" }).getByText("Warning").click();

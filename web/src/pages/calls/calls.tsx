@@ -16,9 +16,14 @@ import "../../styles/calls.css";
 import { columnsAt } from "./columns.tsx";
 import { calls, fault, isReading, readCalls, useCalls } from "./overview.ts";
 import { matching, searchOf, select, selectionOf, tagsOf, TONES, toneOfCall } from "./selection.ts";
-import type { Selection } from "./selection.ts";
+import type { Query, Selection } from "./selection.ts";
 
-export function Calls() {
+interface CallsProps {
+  /** Of the page's address; the router's context has that of the next page while it loads. */
+  readonly query: Query;
+}
+
+export function Calls({ query }: CallsProps) {
   useCalls();
   const known = calls.value;
   return (
@@ -32,7 +37,7 @@ export function Calls() {
       </PageHead>
       <Fault error={fault.value} retry={readCalls} />
       {known?.length === 0 && <NoCalls />}
-      {(known ? known.length > 0 : !fault.value) && <Table known={known} />}
+      {(known ? known.length > 0 : !fault.value) && <Table known={known} query={query} />}
     </>
   );
 }
@@ -74,14 +79,15 @@ function useRowHeight(): number {
   return isNarrow ? NARROW_ROW : ROW;
 }
 
-function Table({ known = [] }: { readonly known: readonly CallOverview[] | undefined }) {
-  const [selection, setSelection] = useState(() => selectionOf(location.search));
+interface TableProps extends CallsProps {
+  readonly known: readonly CallOverview[] | undefined;
+}
+
+function Table({ known = [], query }: TableProps) {
   const { route } = useLocation();
-  const choose = (change: Partial<Selection>): void => {
-    const chosen = { ...selection, ...change };
-    setSelection(chosen);
-    history.replaceState(null, "", `${location.pathname}${searchOf(chosen)}`);
-  };
+  const selection = useMemo(() => selectionOf(query), [query]);
+  const choose = (change: Partial<Selection>): void =>
+    route(`${location.pathname}${searchOf({ ...selection, ...change })}`, true);
   const rows = useMemo(() => select(known, selection), [known, selection]);
   const { column, descending } = selection.sorting;
   return (

@@ -14,13 +14,13 @@ export const TONES: readonly Tone[] = ["fail", "warn", "missed", "pass", "none"]
 
 export const toneOfCall = ({ now }: CallOverview): Tone => toneOfState(now?.state);
 
-export function selectionOf(search: string): Selection {
-  const query = new URLSearchParams(search);
-  const sort = query.get("sort") ?? "state";
+export type Query = Readonly<Record<string, string | undefined>>;
+
+export function selectionOf({ q = "", tag = "", state, sort = "state" }: Query): Selection {
   return {
-    text: query.get("q") ?? "",
-    tag: query.get("tag") ?? "",
-    state: TONES.find((tone) => tone === query.get("state")) ?? "",
+    text: q,
+    tag,
+    state: TONES.find((tone) => tone === state) ?? "",
     sorting: { column: sort.replace(/^-/, ""), descending: sort.startsWith("-") },
   };
 }
