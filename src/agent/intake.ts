@@ -48,7 +48,7 @@ export function createIntake(settings: IntakeSettings) {
     if (known === "published") messages.ended(id);
     else if (known) report(id, Promise.resolve(known));
     else if (stopping) messages.ended(id, notTaken());
-    else held.add(tick, message);
+    else held.add(tick, message, clock.now());
   }
 
   /** The tick ends when its report is published. */
@@ -118,13 +118,14 @@ function createHeldTicks({ heldTicks }: AgentMetrics, turns: Turns, fates: Fates
      * Keeps only the tick's text: thousands of parsed ticks would take several times the memory
      * and the garbage collector's time.
      */
-    add(tick: Tick, message: Message): void {
+    add(tick: Tick, message: Message, received: number): void {
       const { result_id } = tick;
       const text = JSON.stringify(tick);
       const leave = (): void => heldTicks.set((count -= 1));
       const start: Start = {
         ...claimOf(tick),
         group: message,
+        received,
         begin(place) {
           leave();
           message.started = true;
@@ -181,7 +182,7 @@ function createRuns(settings: IntakeSettings, turns: Turns) {
         chore: () => turns.chore(),
       };
       try {
-        return await runInTime(settings, tick, place !== undefined, control);
+        return await runInTime(settings, tick, { ...start, place }, control);
       } finally {
         metrics.inFlightRuns.set((inFlight -= 1));
         place?.release();
@@ -195,16 +196,16 @@ function createRuns(settings: IntakeSettings, turns: Turns) {
 async function runInTime(
   settings: IntakeSettings,
   tick: Tick,
-  hasPlace: boolean,
+  { received, place }: Pick<Start, "received"> & { readonly place: Place | undefined },
   control: RunControl,
 ): Promise<RunReport> {
   const { clock, metrics, runLog } = settings;
   const now = clock.now();
   const lateness = now - startOf(tick);
-  const isTooLate = !hasPlace || now > tick.latest_start;
+  const isTooLate = !place || now > tick.latest_start;
   if (!isTooLate) metrics.startLateness.observe(Math.max(0, lateness) / 1000);
   const report = isTooLate
-    ? missedReport(settings, tick)
+    ? missedReport(settings, tick, received)
     : await makeRun(settings, prepareRun(settings, tick), control);
   runLog.ended(report, tick, lateness);
   return report;

@@ -177,10 +177,19 @@ const unmade = (
   { result, message }: Fault,
 ): Result => resultWithoutCall(tick, call, { result, message }, reporter.agentId);
 
-/** The report of a tick that would start after its `latest_start`: no call is made. */
-export function missedReport({ clock, reporter }: RunSettings, tick: Tick): RunReport {
+/**
+ * The report of a tick that would start after its `latest_start`: no call is made. `received`: when
+ * it arrived. After an outage of the hub that alone was too late, however many agents there are.
+ */
+export function missedReport(
+  { clock, reporter }: RunSettings,
+  tick: Tick,
+  received: number,
+): RunReport {
   const allowed = tick.latest_start - tick.due_time;
-  const message = `started_late: the agent was ready ${seconds(clock.now() - tick.due_time)} after the due time; the limit is ${seconds(allowed)}`;
+  const [what, at] =
+    received > tick.latest_start ? ["got the run", received] : ["was ready", clock.now()];
+  const message = `started_late: the agent ${what} ${seconds(at - tick.due_time)} after the due time; the limit is ${seconds(allowed)}`;
   const outcome = { result: "MISSED", message } as const;
   const { agentId } = reporter;
   if (isWorkflow(tick)) {

@@ -18,6 +18,8 @@ const START_ANYWAY_AFTER_MS = 5000;
 export interface Start extends Claim {
   /** Starts to withdraw together. */
   readonly group: object;
+  /** When its tick arrived; epoch milliseconds. */
+  readonly received: number;
   /** Called when the run may start, from its `instant` on; without a place after its `latest`. */
   readonly begin: (place?: Place) => void;
   /** Called instead if its group is withdrawn. */

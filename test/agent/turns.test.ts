@@ -10,6 +10,7 @@ const START: Omit<Start, "instant" | "begin" | "withdrawn"> = {
   isLong: false,
   latest: Infinity,
   group: {},
+  received: NOW,
 };
 
 const turnsOfLoop = async (count: number): Promise<void> => {

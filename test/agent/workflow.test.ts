@@ -303,7 +303,7 @@ describe("a workflow's run", () => {
 
   it("that is missed has no call results", () => {
     const tick = workflowTick([stepOf("http://target.example/", 0)]);
-    const report = runReportValidator.parse(missedReport(newRunSettings(), tick));
+    const report = runReportValidator.parse(missedReport(newRunSettings(), tick, tick.due_time));
     expect(report.results).toEqual([]);
     expect(report.workflow).toMatchObject({
       id: "run",

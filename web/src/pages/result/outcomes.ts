@@ -104,7 +104,8 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   credential_missing: "Open the token: its last renewal says why it failed.",
   not_reached: "An earlier call ended the workflow: look at that one.",
   workflow_timeout: "Use fewer calls, or a shorter timeout for the slow ones.",
-  started_late: "The location has too few agents for what is due at once: start more.",
+  started_late:
+    "Start more agents at this location. If the agent got the run too late, look for an outage of the hub or of the agents.",
   still_running: "Run it less often, or shorten the workflow.",
   deployed_late: "Nothing to do: the deployment was saved too late for this run.",
   scheduler_down: "Look at the scheduler's log.",
