@@ -1,4 +1,6 @@
-// Orders the runs of deployments that were stored after their slots were opened.
+// Orders the runs of deployments that were stored after their slots were opened, in place of those
+// that the deployments had before a change.
+import { PUBLISH_AHEAD_MS } from "../dispatch/dispatch.ts";
 import { dueRun, expiryOf, slotsUpTo } from "../model/slots.ts";
 import { scheduledRunId } from "../runtime/ids.ts";
 import type { Lease, PendingRun, Schedule, StoredSchedule } from "../store/records.ts";
@@ -40,6 +42,8 @@ async function orderStarted(
   return store.transaction(async ({ leases, schedules, slots, pendingRuns, results }) => {
     if (cursor === null || !(await leases.advance(lease, cursor))) return { ordered: 0, missed: 0 };
     await schedules.forgetNew(started);
+    for (const schedule of started)
+      await slots.withdrawReplaced(schedule, cursor, now + PUBLISH_AHEAD_MS);
     // Runs that were late when their slot was opened are still to be recorded there.
     const opened = new Map(
       (await slots.list({ late: true })).map((each) => [each.slot, each.opened]),

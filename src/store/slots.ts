@@ -1,13 +1,14 @@
 // Opens slots: turns the schedules that are due in a slot into pending runs, page by page, inside
 // the database.
 import { sql } from "kysely";
-import { dueKeys, expiryOf, MAX_START_DELAY_MS, MINUTE_MS } from "../model/slots.ts";
-import { encodeTime, TIME_DIGITS } from "../runtime/ids.ts";
+import { MAX_DELAY_SECONDS } from "../model/deployment.ts";
+import { dueKeys, expiryOf, MAX_START_DELAY_MS, MINUTE_MS, nextTrigger } from "../model/slots.ts";
+import { encodeTime, scheduledRunId, TIME_DIGITS } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
-import { chunksOf } from "./database.ts";
+import { chunksOf, isAmong } from "./database.ts";
 import { toPendingRun } from "./pending-rows.ts";
 import type { PendingRow } from "./pending-rows.ts";
-import type { Opening, OpeningPage, PendingRun, Position } from "./records.ts";
+import type { Opening, OpeningPage, PendingRun, Position, StoredSchedule } from "./records.ts";
 
 export interface OpeningFilter {
   /** True: only those of late runs; false: only the others. */
@@ -19,17 +20,16 @@ export function createSlotStore(database: Database) {
   const { kysely } = database;
   return {
     async add(openings: readonly Opening[]): Promise<void> {
-      for (const chunk of chunksOf(openings))
+      const rows = openings.map(({ late, ...slot }) => ({
+        ...slot,
+        late: Number(late),
+        slot_key: 0,
+        ...START,
+      }));
+      for (const chunk of chunksOf(rows))
         await kysely
           .insertInto("opening_slots")
-          .values(
-            chunk.map(({ late, ...slot }) => ({
-              ...slot,
-              late: Number(late),
-              slot_key: 0,
-              ...START,
-            })),
-          )
+          .values(chunk)
           .onConflict((conflict) => conflict.doNothing())
           .execute();
     },
@@ -67,12 +67,48 @@ export function createSlotStore(database: Database) {
         on conflict (result_id) do nothing`.execute(kysely);
       return Number(numAffectedRows);
     },
+    withdrawReplaced: (schedule: StoredSchedule, newest: number, dueAfter: number) =>
+      withdrawReplaced(database, schedule, newest, dueAfter),
     /** The page's runs. */
     async listRuns(page: OpeningPage): Promise<PendingRun[]> {
       const runs = sql<PendingRow>`${runsOf(page)}`;
       return (await runs.execute(kysely)).rows.map(toPendingRun);
     },
   };
+}
+
+/**
+ * Takes back the unpublished runs due after the instant that an earlier schedule of the deployment
+ * ordered for triggers of this one, up to the slot `newest`, which was opened before this one was
+ * committed.
+ */
+async function withdrawReplaced(
+  database: Database,
+  schedule: StoredSchedule,
+  newest: number,
+  dueAfter: number,
+): Promise<void> {
+  const { deployment_id, active_from, active_until, frequency, run_delay } = schedule;
+  const earliest = Math.max(active_from - 1, dueAfter - MAX_DELAY_SECONDS * 1000);
+  const ids: string[] = [];
+  for (let trigger = nextTrigger(1, earliest); trigger <= newest; trigger += MINUTE_MS)
+    if (trigger < active_until) ids.push(scheduledRunId(trigger, deployment_id));
+  if (ids.length === 0) return;
+  await database.kysely
+    .deleteFrom("pending_runs")
+    .where(isAmong(database, "result_id", ids))
+    .where("published", "=", 0)
+    .where("due_time", ">", dueAfter)
+    .where((eb) =>
+      eb.or([
+        eb("target_id", "!=", schedule.target_id),
+        eb("location_id", "!=", schedule.location_id),
+        eb("between_calls_delay", "!=", schedule.between_calls_delay),
+        sql<boolean>`due_time - trigger_time <> ${sql.lit(run_delay * 1000)}`,
+        sql<boolean>`trigger_time % ${sql.lit(frequency * MINUTE_MS)} <> 0`,
+      ]),
+    )
+    .execute();
 }
 
 /** Before every schedule. */

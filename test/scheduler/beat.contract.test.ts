@@ -167,6 +167,27 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(await pending()).toEqual([]);
   });
 
+  it.each([
+    ["is no longer due then", { frequency: 1440 as const }, []],
+    ["is due later", { run_delay: 55 }, [T0 + 115 * SECOND]],
+    ["runs elsewhere", { location_id: "elsewhere" }, [T0 + 100 * SECOND]],
+  ])(
+    "follows a change that was stored after its slot was opened: the deployment %s",
+    async (_, change, due) => {
+      const beat = newBeat("one");
+      const before = await deploy({ run_delay: 40 });
+      await at(T0 + 50 * SECOND);
+      await beat.run();
+      expect((await pending()).map((run) => run.due_time)).toEqual([T0 + 100 * SECOND]);
+      const changed = await deploy({ ...before, active_from: T0 + 59 * SECOND, ...change });
+      await at(T0 + 51 * SECOND);
+      await beat.run();
+      await beat.run();
+      const ordered = (await pending()).map((run) => [run.due_time, run.location_id]);
+      expect(ordered).toEqual(due.map((time) => [time, changed.location_id]));
+    },
+  );
+
   it("asks for the time once a beat, and writes only its lease while nothing is due", async () => {
     const asked = { now: 0, transactions: 0 };
     const counted: Store = {
