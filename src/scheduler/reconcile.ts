@@ -40,7 +40,8 @@ export async function reconcile(options: ReconcileOptions, signal?: AbortSignal)
 const EXPLANATIONS = {
   scheduler_down: () => "no scheduler was running when the run was due",
   deployed_late: () => "the deployment was stored after its run was due",
-  still_running: () => "the deployment's previous run had not ended when this one was due",
+  still_running: () =>
+    "the deployment's previous run had not ended, or was lost, when this one was due",
   hub_unreachable: () => "the bus could not be reached to publish the run",
   bus_full: () => "the bus had no room for the run",
   // Agents that were not seen for longer are forgotten: `AGENTS_KEPT_MS`.
