@@ -162,7 +162,8 @@ export async function runNow<Answer>(
     return answerOf(run);
   });
   const run = ordered;
-  if (run)
+  // Not if the transaction was repeated, and then found the answer of a concurrent request.
+  if (run && run.result_id === idOf(answer))
     try {
       await dispatch(dispatcher, [run], run.trigger_time);
     } catch (cause) {
