@@ -50,7 +50,7 @@ export const createBudgets = (limits: Limits) => ({
     { kind }: Pick<Kind, "kind">,
     { before, after }: { readonly before: unknown; readonly after: unknown },
   ): Promise<void> {
-    if (lengthOf(after) <= lengthOf(before)) return;
+    if (bytesOf(after) <= bytesOf(before)) return;
     assertBytes((await store.usage.of(owner, kind)).bytes, limits);
   },
   /** Throws `forbidden` if the owner has more active keys than it may have. */
@@ -70,7 +70,7 @@ export const createBudgets = (limits: Limits) => ({
   },
 });
 
-const lengthOf = (document: unknown): number => JSON.stringify(document).length;
+const bytesOf = (document: unknown): number => Buffer.byteLength(JSON.stringify(document));
 
 function assertBytes(bytes: number, { definitionsMiB }: Limits): void {
   if (bytes > definitionsMiB * MIB)

@@ -120,6 +120,23 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
     expect(bytes).toBeLessThanOrEqual(1024 * KIB);
   });
 
+  it("limit definitions in bytes: a change to longer characters grows", async () => {
+    await using api = await start({ definitionsMiB: 1 });
+    await postCall(api, 500 * KIB);
+    const call = await createCall(api);
+    const change = (body: string) =>
+      api.send({
+        method: "PUT",
+        path: `/calls/${call.id}/`,
+        body: { request: { method: "post", body } },
+      });
+    expect((await change("x".repeat(400 * KIB))).status).toBe(200);
+    expect((await change("é".repeat(400 * KIB))).status).toBe(403);
+    expect((await change("é".repeat(200 * KIB))).status).toBe(200);
+    const { bytes } = await api.store.usage.of({ owner: "ann", org: null }, "call");
+    expect(bytes).toBeLessThanOrEqual(1024 * KIB);
+  });
+
   it("count the other objects that a deletion removes or changes", async () => {
     await using api = await start({});
     const call = await createCall(api);
