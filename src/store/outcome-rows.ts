@@ -30,6 +30,8 @@ export type Order = Pick<
   PendingRun,
   "owner" | "location_id" | "target_id" | "target_kind" | "due_time"
 > & {
+  /** Of a workflow's run: its later runs wait for this one. */
+  readonly deployment_id?: string | null;
   /** The calls of a workflow's run; empty for a call. */
   readonly call_ids: readonly string[];
 };
@@ -57,7 +59,7 @@ export async function lockOrders(
   const query = database.kysely
     .selectFrom("pending_runs")
     .select(["result_id", "owner", "location_id", "target_id", "target_kind", "due_time"])
-    .select("call_ids")
+    .select(["deployment_id", "call_ids"])
     .where(isAmong(database, "result_id", ids))
     .orderBy("result_id");
   const rows = await (database.rowLocks ? query.forUpdate() : query).execute();
@@ -128,7 +130,8 @@ async function lockWorkflowResults(
 ): Promise<[string, StoredOutcome][]> {
   const query = database.kysely
     .selectFrom("workflow_results")
-    .select(["id", "owner", "location_id", "workflow_id as target_id", "call_ids", "document"])
+    .select(["id", "owner", "deployment_id", "location_id", "workflow_id as target_id"])
+    .select(["call_ids", "document"])
     .where(isAmong(database, "id", ids))
     .orderBy("id");
   const rows = await (database.rowLocks ? query.forUpdate() : query).execute();

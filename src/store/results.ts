@@ -134,10 +134,13 @@ async function recordReports(
   return { recorded: outcomes.length, late, duplicate, unknown };
 }
 
-/** Whether the report covers exactly the ordered run and its calls, and comes from its location. */
+/**
+ * Whether the report covers exactly the ordered run and its calls, and comes from its location. A
+ * workflow's must not name another deployment, whose runs would seem to overlap it.
+ */
 function fits(report: RunReport, order: Order): boolean {
   const { run_id, location_id, results, workflow = null } = report;
-  const { target_kind, target_id } = order;
+  const { target_kind, target_id, deployment_id = null } = order;
   const ids = target_kind === "call" ? [run_id] : stepIds(order.due_time, run_id, results.length);
   const callIds = target_kind === "call" ? [target_id] : order.call_ids;
   const areOrdered = results.every(
@@ -149,6 +152,7 @@ function fits(report: RunReport, order: Order): boolean {
   return (
     workflow?.id === run_id &&
     workflow.meta.workflow_id === target_id &&
+    workflow.meta.deployment_id === deployment_id &&
     workflow.meta.location_id === location_id &&
     workflow.counts.calls === results.length &&
     (isMissed(report) || results.length === callIds.length)

@@ -187,6 +187,28 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     await expect.poll(dueMinutes).toEqual([1, 2]);
   });
 
+  it("runs whatever another location reports about its deployment", async () => {
+    const call = aCall();
+    await store.documents.insert(call);
+    const workflow = aWorkflow([call.id]);
+    await store.documents.insert(workflow);
+    const elsewhere = { location_id: "elsewhere", deployment_id: "another" };
+    const target = { target_kind: "workflow", target_id: workflow.id } as const;
+    const plan = { ...aRun({ ...target, ...elsewhere }), call_ids: [call.id] };
+    await store.pendingRuns.insert([plan]);
+    await store.pendingRuns.plan([plan]);
+    const forged = aWorkflowReport({ ...plan, deployment_id: "deployment" });
+    const ends = { start_time: "2099-01-01T00:00:00Z", end_time: "2099-01-01T00:00:01Z" };
+    Object.assign(forged.workflow!.meta, ends);
+    await at(50);
+    await expect.poll(dueMinutes).toEqual([1]);
+    await at(110);
+    await store.results.record([forged]);
+    await end(1, 119);
+    await at(122);
+    await expect.poll(dueMinutes).toEqual([1, 2]);
+  });
+
   it("misses a slot that its previous run overlapped, though that ended soon after", async () => {
     await at(50);
     await expect.poll(dueMinutes).toEqual([1]);

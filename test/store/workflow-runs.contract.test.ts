@@ -174,7 +174,8 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     });
     expect(await store.workflowResults.get(run.result_id)).toEqual(workflow);
 
-    const other = await planned({ target_id: run.target_id });
+    const { target_id, deployment_id } = run;
+    const other = await planned({ target_id, deployment_id });
     const missedOther: RunReport = {
       ...missedByAgent,
       run_id: other.result_id,
@@ -229,6 +230,13 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
           ...workflow!,
           meta: { ...workflow!.meta, workflow_id: "victim" },
         },
+      }),
+    ],
+    [
+      "another deployment",
+      ({ workflow, ...report }) => ({
+        ...report,
+        workflow: { ...workflow!, meta: { ...workflow!.meta, deployment_id: "victim" } },
       }),
     ],
     [
