@@ -1,6 +1,6 @@
 // Recorded outcomes for listeners: limits their number, and decides who may read which outcome. One
 // loop reads the store for all of them, while there are any.
-import { canRead } from "../model/access.ts";
+import { canRead, identityOf, ownedBy } from "../model/access.ts";
 import type { Owned, Principal } from "../model/access.ts";
 import { TooManyError } from "../model/errors.ts";
 import type { RecordedBatch, RecordedOutcome, RecordedPlace } from "../model/recorded.ts";
@@ -40,9 +40,9 @@ export function createEvents(options: EventsOptions) {
   const rights = createRights(options);
   const feed = createFeed(options);
   return {
-    /** Rejects with `too_many` if too many streams are open, of the key or in all. */
-    async listen({ key_id }: Principal): Promise<Listening> {
-      const release = places.take(key_id);
+    /** Rejects with `too_many` if too many streams are open, of the key, the owner or in all. */
+    async listen(principal: Principal): Promise<Listening> {
+      const release = places.take(principal);
       const leave = await feed.enter().catch((error: unknown) => {
         release();
         throw error;
@@ -90,19 +90,27 @@ async function holds(
 }
 
 function createPlaces(maxStreams: number) {
-  const held: string[] = [];
+  const held: { readonly keyId: string; readonly owner: string }[] = [];
   return {
     /** Returns a function that frees the place. Throws `too_many`. */
-    take(keyId: string): () => void {
-      const own = held.filter((each) => each === keyId).length;
-      if (own >= STREAMS_OF_A_KEY)
-        throw full(`${own} event streams of this key are open, the maximum for a key`);
+    take({ key_id: keyId, ...actor }: Principal): () => void {
+      const owner = identityOf(ownedBy(actor));
+      const ofKey = held.filter((each) => each.keyId === keyId).length;
+      if (ofKey >= STREAMS_OF_A_KEY)
+        throw full(`${ofKey} event streams of this key are open, the maximum for a key`);
+      // An owner may have a thousand keys: half of the places are for the others.
+      const ofOwner = held.filter((each) => each.owner === owner).length;
+      if (ofOwner >= maxStreams / 2)
+        throw full(
+          `${ofOwner} event streams of this owner are open, half of SONDE_MAX_EVENT_STREAMS, the maximum for an owner`,
+        );
       if (held.length >= maxStreams)
         throw full(
           `${held.length} event streams are open, the maximum for this process (SONDE_MAX_EVENT_STREAMS)`,
         );
-      held.push(keyId);
-      return () => void held.splice(held.indexOf(keyId), 1);
+      const place = { keyId, owner };
+      held.push(place);
+      return () => void held.splice(held.indexOf(place), 1);
     },
   };
 }

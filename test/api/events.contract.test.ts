@@ -257,18 +257,32 @@ describe("an event stream", () => {
     expect(performance.now() - began).toBeLessThan(2000);
   });
 
-  it("is refused beyond the limits per key and per process, until another ends", async () => {
-    await using api = await startListening({ config: { maxEventStreams: 21 } });
-    const bob = await api.caller("bob");
+  it("is refused beyond the limit per key", async () => {
+    await using api = await startListening();
     await using stack = new AsyncDisposableStack();
     for (let n = 0; n < 20; n += 1) stack.use(await api.hear());
     await expect(api.hear()).rejects.toThrow(
       '429 {"error_msg":"20 event streams of this key are open, the maximum for a key',
     );
+  });
+
+  it("is refused beyond the limits per owner and per process, until another ends", async () => {
+    await using api = await startListening({ config: { maxEventStreams: 3 } });
+    const [other, bob, inShop] = [
+      await api.caller("ann"),
+      await api.caller("bob"),
+      await api.caller("ann", "shop"),
+    ];
+    await using stack = new AsyncDisposableStack();
+    stack.use(await api.hear());
+    stack.use(await api.hear(other));
+    await expect(api.hear(other)).rejects.toThrow(
+      '429 {"error_msg":"2 event streams of this owner are open, half of SONDE_MAX_EVENT_STREAMS',
+    );
     const ofBob = await api.hear(bob);
-    await expect(api.hear(bob)).rejects.toThrow("(SONDE_MAX_EVENT_STREAMS)");
+    await expect(api.hear(inShop)).rejects.toThrow("(SONDE_MAX_EVENT_STREAMS)");
     await ofBob[Symbol.asyncDispose]();
-    await expect.poll(() => api.hear(bob).then((each) => stack.use(each))).toBeDefined();
+    await expect.poll(() => api.hear(inShop).then((each) => stack.use(each))).toBeDefined();
   });
 
   it("needs a key", async () => {
