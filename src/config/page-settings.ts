@@ -14,7 +14,7 @@ export const PAGE_SETTINGS = {
     env: "SONDE_MAX_EVENT_STREAMS",
     default: "500",
     meaning:
-      "Maximum open event streams in each process that serves the API; further ones get 429. Each open page uses one",
+      "Maximum open event streams in each process that serves the API; one owner gets at most half. Further ones get 429. Each open page uses one",
     allowed: "a whole number from 1 to 100000",
     parse: integer(1, 100_000),
   }),
