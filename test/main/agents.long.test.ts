@@ -94,7 +94,7 @@ it("processes and threads share a location, drain one by one, resume and leave",
 
   const drained = await Promise.all(threads.map((id) => command("agents", "drain", id)));
   expect(drained[0]).toBe(
-    `agent ${threads[0]} at local takes no more runs, finishes those that have started ` +
+    `agent ${threads[0]} at local takes no new runs, finishes its current ones ` +
       "and stays DRAINING, within 10 seconds\n",
   );
   await until(async () => expect(await statesOf(...threads)).toEqual(["DRAINING", "DRAINING"]));
