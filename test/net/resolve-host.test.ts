@@ -232,12 +232,12 @@ describe("a name", () => {
         message: "dns_busy: other lookups left no time to ask the system for a",
       });
       const waiting = resolver.resolve("b", { onHeld });
-      await delay(100);
+      await delay(500);
       free.resolve();
       expect(await waiting).toContain("10.0.0.5");
       expect(held).toHaveLength(2);
       expect(held[0]).toBe(2000);
-      expect(held[1]).toBeGreaterThan(90);
+      expect(held[1]).toBeGreaterThan(250); // the rest may pass before DNS has answered
       expect(await slow).toBe("dns_not_found: slow has no address");
     });
 
