@@ -71,7 +71,7 @@ export interface MadeCall {
   readonly secrets: readonly string[];
 }
 
-/** Servers echo requests: any credential sent may come back anywhere. */
+/** Servers echo requests: each credential sent may come back anywhere. */
 export const credentialsOf = ({ hops, last }: CallOutcome): string[] =>
   [...hops, last].flatMap(({ request }) => credentialsIn(request));
 

@@ -1,17 +1,17 @@
 // Recorded outcomes for listeners: limits their number, and decides who may read which outcome. One
 // loop reads the store for all of them, while there are any.
-import { canRead, identityOf, ownedBy } from "../model/access.ts";
+import { canRead } from "../model/access.ts";
 import type { Owned, Principal } from "../model/access.ts";
-import { TooManyError } from "../model/errors.ts";
 import type { RecordedBatch, RecordedOutcome, RecordedPlace } from "../model/recorded.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Store } from "../store/store.ts";
 import { BATCHES_AT_ONCE, createFeed } from "./event-feed.ts";
+import { anOwner, createPlaces, inTotal } from "./places.ts";
+import type { PlaceLimit } from "./places.ts";
 import { keyOfSession } from "./sessions.ts";
 
 const STREAMS_OF_A_KEY = 20;
-const RETRY_AFTER_SECONDS = 10;
 /** How long the rights to a call or workflow are cached. */
 const RIGHTS_KEPT_MS = 5000;
 const RIGHTS_KEPT = 50_000;
@@ -36,7 +36,7 @@ export interface Listening {
 
 export function createEvents(options: EventsOptions) {
   const { store, clock } = options;
-  const places = createPlaces(options.maxEventStreams);
+  const places = createPlaces(limitsOf(options.maxEventStreams));
   const rights = createRights(options);
   const feed = createFeed(options);
   return {
@@ -89,33 +89,26 @@ async function holds(
   return found !== undefined;
 }
 
-function createPlaces(maxStreams: number) {
-  const held: { readonly keyId: string; readonly owner: string }[] = [];
-  return {
-    /** Returns a function that frees the place. Throws `too_many`. */
-    take({ key_id: keyId, ...actor }: Principal): () => void {
-      const owner = identityOf(ownedBy(actor));
-      const ofKey = held.filter((each) => each.keyId === keyId).length;
-      if (ofKey >= STREAMS_OF_A_KEY)
-        throw full(`${ofKey} event streams of this key are open, the maximum for a key`);
-      // An owner may have a thousand keys: half of the places are for the others.
-      const ofOwner = held.filter((each) => each.owner === owner).length;
-      if (ofOwner >= maxStreams / 2)
-        throw full(
-          `${ofOwner} event streams of this owner are open, half of SONDE_MAX_EVENT_STREAMS, the maximum for an owner`,
-        );
-      if (held.length >= maxStreams)
-        throw full(
-          `${held.length} event streams are open, the maximum for this process (SONDE_MAX_EVENT_STREAMS)`,
-        );
-      const place = { keyId, owner };
-      held.push(place);
-      return () => void held.splice(held.indexOf(place), 1);
-    },
-  };
-}
-
-const full = (message: string): TooManyError => new TooManyError(message, RETRY_AFTER_SECONDS);
+const limitsOf = (maxStreams: number): PlaceLimit[] => [
+  {
+    groupOf: ({ key_id }) => key_id,
+    most: STREAMS_OF_A_KEY,
+    full: (held) => `${held} event streams of this key are open, the maximum for a key`,
+  },
+  {
+    // An owner may have a thousand keys.
+    groupOf: anOwner,
+    most: maxStreams / 2,
+    full: (held) =>
+      `${held} event streams of this owner are open, half of SONDE_MAX_EVENT_STREAMS, the maximum for an owner`,
+  },
+  {
+    groupOf: inTotal,
+    most: maxStreams,
+    full: (held) =>
+      `${held} event streams are open, the maximum for this process (SONDE_MAX_EVENT_STREAMS)`,
+  },
+];
 
 /** An outcome is visible to those who may read the results of its call or workflow. */
 function createRights({ store, clock }: EventsOptions) {

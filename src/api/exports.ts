@@ -5,9 +5,10 @@ import { csvHeader, csvRecords } from "../model/csv.ts";
 import type { Column } from "../model/csv.ts";
 import type { Principal } from "../model/access.ts";
 import { Type } from "../model/type.ts";
-import { createExportPlaces } from "./export-places.ts";
 import { choice } from "./http/parameters.ts";
 import type { Media, StreamedAnswer } from "./http/streamed-answer.ts";
+import { anOwner, createPlaces, inTotal } from "./places.ts";
+import type { PlaceLimit } from "./places.ts";
 
 const FORMATS = ["csv", "ndjson"] as const;
 export type ExportFormat = (typeof FORMATS)[number];
@@ -34,10 +35,23 @@ export interface Export {
   readonly pages: (pace: Pace) => AsyncIterable<readonly object[]>;
 }
 
+const LIMITS: readonly PlaceLimit[] = [
+  {
+    groupOf: anOwner,
+    most: 2,
+    full: (held) => `${held} of your exports are running, the maximum at a time`,
+  },
+  {
+    groupOf: inTotal,
+    most: 8,
+    full: (held) => `${held} exports are running, the maximum at a time`,
+  },
+];
+
 export type Exports = ReturnType<typeof createExports>;
 
 export function createExports() {
-  const places = createExportPlaces();
+  const places = createPlaces(LIMITS);
   return {
     stream: (made: Export): StreamedAnswer => ({
       contentType: CONTENT_TYPES[made.format],

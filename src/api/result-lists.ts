@@ -16,10 +16,14 @@ const CATEGORIES = ["PASS", "WARNING", "FAIL", "NONE"] as const;
 export const RESULT_FILTERS = {
   order: choice("oldest (asc) or newest (desc) first", ["asc", "desc"], "asc"),
   type: optional(
-    choice("only this result; ALL: of every call made (default: any)", STAT_TYPES, "ALL"),
+    choice("only this result; ALL: of every call made (default: no filter)", STAT_TYPES, "ALL"),
   ),
   category: optional(
-    choice("only this category; NONE: results without one (default: any)", CATEGORIES, "FAIL"),
+    choice(
+      "only this category; NONE: results without one (default: no filter)",
+      CATEGORIES,
+      "FAIL",
+    ),
   ),
   location_id: LOCATION_FILTER,
   from: instant(
@@ -76,7 +80,7 @@ export async function filterOf(
   return { order, codes: codesOf(type, category), location_id, from, to };
 }
 
-/** Undefined: any. */
+/** Undefined: no filter. */
 function codesOf(
   type: string | undefined,
   category: (typeof CATEGORIES)[number] | undefined,

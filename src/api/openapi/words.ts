@@ -104,7 +104,7 @@ const NOT_JSON = {
 };
 const TOO_MANY = {
   description:
-    "Too many requests with the key or with wrong keys, too many unfinished runs, or too many exports",
+    "Too many requests with the key or with wrong keys, unfinished runs, exports or event streams",
   example: "Too many requests with a wrong API key",
 };
 const UNAVAILABLE = {
