@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
-import { systemClock } from "../runtime/clock.ts";
+import { createGathering } from "../runtime/gathering.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
@@ -51,11 +51,6 @@ function receiveEach<T>(handling: Handling<T>): Receiver<T> {
   };
 }
 
-/**
- * A batch gathers for this long per report of the previous batch, up to a second: a lone report
- * passes soon; above 50 reports a second, batches grow and cost less.
- */
-const GATHER_MS = 20;
 const LONGEST_GATHER_MS = 1000;
 
 // A message rejected this often is handled alone: it must not hold up others.
@@ -72,18 +67,16 @@ function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonl
   const gathered: Gathered<T>[] = [];
   const stopped = new AbortController();
   let full = new AbortController();
-  let last = { items: 0, at: -Infinity };
+  const gathering = createGathering(LONGEST_GATHER_MS);
   let working = false;
 
   const pause = (ms: number, signal = stopped.signal): Promise<void> =>
     delay(ms, undefined, { signal }).catch(() => undefined);
 
   async function gather(): Promise<void> {
-    const isRecent = systemClock.monotonic() - last.at < LONGEST_GATHER_MS;
-    const ms = isRecent ? GATHER_MS * Math.max(1, last.items) : GATHER_MS;
     full = new AbortController();
     if (countItems(gathered) < MAX_REPORTS_PER_BATCH)
-      await pause(Math.min(ms, LONGEST_GATHER_MS), AbortSignal.any([full.signal, stopped.signal]));
+      await pause(gathering.ms(), AbortSignal.any([full.signal, stopped.signal]));
   }
   async function work(): Promise<void> {
     working = true;
@@ -93,7 +86,7 @@ function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonl
       const batch = takeBatch(gathered);
       const items = batch.flatMap((entry) => entry.items);
       const isHandled = await handle(handling, items, batch[0]?.attempt ?? 1);
-      last = { items: items.length, at: systemClock.monotonic() };
+      gathering.gathered(items.length);
       for (const { settle } of batch) settle(isHandled);
       rejections = isHandled ? 0 : rejections + 1;
       if (isHandled) continue;

@@ -1,6 +1,7 @@
 // Publishes reports to the bus in batches, and spools them while the bus is unavailable.
 import { isFull, isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
+import { createGathering } from "../../runtime/gathering.ts";
 import { retry } from "../../runtime/retry.ts";
 import { jsonLength, publishFitting } from "./report-size.ts";
 import type { FittingSettings } from "./report-size.ts";
@@ -26,7 +27,7 @@ interface Batch {
 const BATCH_REPORTS = 50;
 /** Maximum JSON text of a batch beyond its first report: encoding blocks the thread. */
 const BATCH_LENGTH = 128 * 1024;
-const GATHER_MS = 20;
+const LONGEST_GATHER_MS = 250;
 /** Batches in flight: over 1000 reports a second at a round trip of 600 ms. */
 const PIPELINED = 16;
 /** Longer than one attempt of the bus, so its answer is in time even over a bad line. */
@@ -105,12 +106,14 @@ function createLine(
   send: (batch: Batch) => Promise<void>,
 ) {
   const line: Waiting[] = [];
-  let gathering: NodeJS.Timeout | undefined;
+  const gathering = createGathering(LONGEST_GATHER_MS);
+  let timer: NodeJS.Timeout | undefined;
   let underWay = 0;
   const flush = (): void => {
-    clearTimeout(gathering);
-    gathering = undefined;
+    clearTimeout(timer);
+    timer = undefined;
     while (line.length > 0 && divert(line.slice(0, BATCH_REPORTS))) line.splice(0, BATCH_REPORTS);
+    if (line.length > 0) gathering.gathered(line.length);
     while (line.length > 0 && underWay < PIPELINED) {
       underWay += 1;
       const batch = { waiting: line.splice(0, batchSize(line)), spooled: false };
@@ -118,7 +121,7 @@ function createLine(
       setImmediate(() => {
         void send(batch).finally(() => {
           underWay -= 1;
-          flush();
+          if (!timer) flush(); // otherwise they wait for others
         });
       });
     }
@@ -127,7 +130,7 @@ function createLine(
     add(waiting: Waiting): void {
       line.push(waiting);
       if (line.length >= BATCH_REPORTS) flush();
-      else gathering ??= setTimeout(flush, GATHER_MS);
+      else timer ??= setTimeout(flush, gathering.ms());
     },
     /** Sends without waiting for a full batch. */
     flush,

@@ -152,6 +152,17 @@ describe("a report", () => {
     expect(sizes).toEqual([2, 2, 2]);
   });
 
+  it("waits longer for others while many arrive", async () => {
+    const { publisher, sizes } = newPublisher();
+    const published: Promise<void>[] = [];
+    for (let n = 0; n < 300; n += 1) {
+      published.push(publisher.publish(dueAt(n)));
+      await systemClock.pause(1);
+    }
+    await Promise.all(published);
+    expect(sizes).toContain(50);
+  });
+
   it("waits in the spool while the bus is down, and is delivered in order of due time", async () => {
     const { publisher, spool, taken, now, metrics } = newPublisher();
     now("is away");
