@@ -58,7 +58,7 @@ export interface BacklogAt {
 }
 
 /** The connection to the bus's server. */
-export interface BusLine {
+export interface BusConnection {
   readonly isUp: boolean;
   readonly reconnects: number;
   /**
@@ -128,7 +128,7 @@ export interface Bus {
   backlog(): Promise<readonly BusBacklog[]>;
 
   /** Undefined without a server. */
-  line(): BusLine | undefined;
+  connection(): BusConnection | undefined;
 
   /** This process's IP address as the bus's server sees it; "" without a server. */
   seenAt(): string;

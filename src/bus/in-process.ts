@@ -61,7 +61,7 @@ export function createInProcessBus(options: InProcessBusOptions): Bus {
         { stream: "results", at: reportsLeft(reports, now) },
       ];
     },
-    line: () => undefined,
+    connection: () => undefined,
     status: () => ({ connected: !closing, detail: `in this process${closing ? ", closed" : ""}` }),
     seenAt: () => "",
     announcedServers: () => [],

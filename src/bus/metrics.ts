@@ -1,7 +1,7 @@
 // The metrics of this process's use of the bus.
 import { Counter, registerReading, registerSampled } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
-import type { BusLine } from "./bus.ts";
+import type { BusConnection } from "./bus.ts";
 import { MESSAGE_KINDS } from "./delivery.ts";
 
 export function createBusMetrics(registry: Registry) {
@@ -27,7 +27,10 @@ export function createBusMetrics(registry: Registry) {
 /**
  * Registers the metrics of the connection to NATS. Agents in threads have their own connections.
  */
-export function registerLine(registry: Registry, line: () => BusLine | undefined): void {
+export function registerConnection(
+  registry: Registry,
+  connection: () => BusConnection | undefined,
+): void {
   const registers = [registry];
   registerReading(
     {
@@ -36,14 +39,14 @@ export function registerLine(registry: Registry, line: () => BusLine | undefined
       aggregator: "min",
       registers,
     },
-    () => line() && Number(line()?.isUp),
+    () => connection() && Number(connection()?.isUp),
   );
   registerSampled({
     name: "sonde_nats_reconnects_total",
     help: "Connections to NATS that were lost and restored.",
     type: "counter",
     registers,
-    samples: () => [{ value: line()?.reconnects ?? 0 }],
+    samples: () => [{ value: connection()?.reconnects ?? 0 }],
   });
   registerReading(
     {
@@ -52,7 +55,7 @@ export function registerLine(registry: Registry, line: () => BusLine | undefined
       aggregator: "max",
       registers,
     },
-    () => secondsOf(line()?.roundTripMs),
+    () => secondsOf(connection()?.roundTripMs),
   );
 }
 

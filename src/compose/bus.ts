@@ -1,7 +1,7 @@
 // The configured bus: NATS, or the one in this process.
 import type { Bus } from "../bus/bus.ts";
 import { createInProcessBus } from "../bus/in-process.ts";
-import { createBusMetrics, registerLine } from "../bus/metrics.ts";
+import { createBusMetrics, registerConnection } from "../bus/metrics.ts";
 import type { NatsBusOptions } from "../bus/nats/nats-bus.ts";
 import type { StreamSettings } from "../bus/nats/streams.ts";
 import type { Config } from "../config/config.ts";
@@ -62,6 +62,6 @@ export async function openConfiguredBus(
     ...(streams ? { streams } : { locationId: config.location }),
     onRefused: (messages) => refused.inc({ messages }),
   });
-  registerLine(registry, () => bus.line());
+  registerConnection(registry, () => bus.connection());
   return bus;
 }

@@ -263,7 +263,7 @@ describe("many large messages that wait", () => {
       for (const { run_id } of some) taken.add(run_id);
     });
     await until(() => expect(taken.size).toBe(250));
-    expect(bus.line()?.reconnects).toBe(0);
+    expect(bus.connection()?.reconnects).toBe(0);
   });
 
   it("are left to others by a busy consumer", async () => {

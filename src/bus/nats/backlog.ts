@@ -1,9 +1,8 @@
-// Measures the contents of the streams and the round trip to the server, for metrics.
+// Measures the contents of the streams, for metrics.
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { JetStreamManager } from "@nats-io/jetstream";
 import type { Clock } from "../../runtime/clock.ts";
-import { MEASURE_EVERY_MS, createReading } from "../../runtime/reading.ts";
-import type { BusBacklog, BusLine } from "../bus.ts";
+import type { BusBacklog } from "../bus.ts";
 import type { NatsLink } from "./connection.ts";
 import { isConsumerMissing } from "./errors.ts";
 import { REPORT_STREAM, TICK_STREAM, locationOfSubject } from "./topology.ts";
@@ -63,23 +62,4 @@ async function storedAt(
   query: { readonly next_by_subj: string; readonly seq: number },
 ): Promise<number | undefined> {
   return (await manager.streams.getMessage(stream, query))?.time.getTime();
-}
-
-/** Measures the round trip in the background until it is closed. */
-export function watchLine(link: NatsLink, clock: Clock) {
-  const roundTrip = createReading<number>(clock);
-  const measure = async (): Promise<void> => {
-    if (link.fault() === undefined) roundTrip.set(await link.connection.rtt());
-  };
-  const look = (): void => void measure().catch(() => undefined); // the link says what is wrong
-  look();
-  const timer = setInterval(look, MEASURE_EVERY_MS);
-  return {
-    read: (): BusLine => ({
-      isUp: link.fault() === undefined,
-      reconnects: link.reconnects(),
-      roundTripMs: roundTrip.get(),
-    }),
-    close: () => clearInterval(timer),
-  };
 }

@@ -8,10 +8,10 @@ import type { Bus, BusStatus, Consumer, HeartbeatHandler, QuestionHandler } from
 import type { MessageKind } from "../delivery.ts";
 import { receiveReports, receiveTicks } from "../delivery.ts";
 import { createQuestionListener } from "../questions.ts";
-import { readBacklog, watchLine } from "./backlog.ts";
+import { readBacklog } from "./backlog.ts";
 import { decodeReports, decodeTicks } from "./codec.ts";
 import type { NatsLink, NatsTls } from "./connection.ts";
-import { openNatsLink } from "./connection.ts";
+import { openNatsLink, watchConnection } from "./connection.ts";
 import { createConsumers } from "./consumer.ts";
 import { createAgentOpener, createHubOpener } from "./opener.ts";
 import { REPORTS, TICKS, publish } from "./publisher.ts";
@@ -113,7 +113,7 @@ function createBus(
   const { keyCheck } = opener;
   const questionsLink = { link, sealerOf, opener };
   const room = watchRoom(options);
-  const line = watchLine(link, clock);
+  const watch = watchConnection(link, clock);
   const publisher = { link, client, access, clock, room, sealerOf };
   const consumers = createConsumers({ ...publisher, log, ackWaitMs });
 
@@ -123,7 +123,7 @@ function createBus(
     return consumers.add(listen(questionsLink, questions, receiveAtHub(kind, decode), listener));
   }
   async function close(): Promise<void> {
-    line.close();
+    watch.close();
     await consumers.drain();
     await link.flush();
     await link.connection.close();
@@ -155,7 +155,7 @@ function createBus(
     consumeCredentialsRequests: async (handler) => answer(CREDENTIALS, handler),
     status: () => statusOf(link, consumers.fault() ?? keyCheck.fault(), room.fault()),
     backlog: () => readBacklog(link, clock),
-    line: () => line.read(),
+    connection: () => watch.read(),
     seenAt: () => link.connection.info?.client_ip ?? "",
     announcedServers: () => link.connection.info?.connect_urls ?? [],
     close: () => (closing ??= close()),
