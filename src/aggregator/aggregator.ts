@@ -2,12 +2,12 @@
 // heartbeats.
 import type { Bus, Consumer } from "../bus/bus.ts";
 import type { Service } from "../runtime/lifecycle.ts";
-import { createHeartbeatHandler } from "./agents.ts";
-import type { AgentListOptions } from "./agents.ts";
+import { createHeartbeatHandler } from "./heartbeats.ts";
+import type { HeartbeatOptions } from "./heartbeats.ts";
 import { recordResults } from "./record-results.ts";
 import type { RecordResultsOptions } from "./record-results.ts";
 
-export interface AggregatorOptions extends RecordResultsOptions, AgentListOptions {
+export interface AggregatorOptions extends RecordResultsOptions, HeartbeatOptions {
   readonly bus: Bus;
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Store } from "../store/store.ts";
 
-export interface AgentListOptions {
+export interface HeartbeatOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
@@ -18,7 +18,7 @@ export interface AgentListOptions {
 const FORGET_EVERY_MS = 3_600_000;
 const LOG_EVERY_MS = 60_000;
 
-export function createHeartbeatHandler(options: AgentListOptions): HeartbeatHandler {
+export function createHeartbeatHandler(options: HeartbeatOptions): HeartbeatHandler {
   const { store, clock, log, version, oldestProtocol = OLDEST_PROTOCOL } = options;
   const isTimeToForget = createInterval(clock, FORGET_EVERY_MS);
   const isTimeToLog = createInterval(clock, LOG_EVERY_MS);
