@@ -8,7 +8,7 @@ import { Agent, request } from "undici";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
 import { prepareRun } from "../../src/agent/prepare-run.ts";
-import { makeRun } from "../../src/agent/run-tick.ts";
+import { makeRun } from "../../src/agent/make-run.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { forkChild, stopChild } from "./children.ts";

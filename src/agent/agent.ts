@@ -18,7 +18,7 @@ import { createReportPublisher } from "./reporting/report-publisher.ts";
 import { createSpool, takeOver } from "./reporting/spool.ts";
 import type { Spool } from "./reporting/spool.ts";
 import { createRunLog } from "./run-log.ts";
-import type { RunSettings } from "./run-tick.ts";
+import type { RunSettings } from "./make-run.ts";
 
 export interface AgentSettings {
   readonly bus: AgentBus;

@@ -13,8 +13,8 @@ import { prepareRun } from "./prepare-run.ts";
 import type { KeptReports } from "./reporting/kept-reports.ts";
 import type { ReportPublisher } from "./reporting/report-publisher.ts";
 import type { RunLog } from "./run-log.ts";
-import { makeRun, missedReport } from "./run-tick.ts";
-import type { RunControl, RunSettings } from "./run-tick.ts";
+import { makeRun, missedReport } from "./make-run.ts";
+import type { RunControl, RunSettings } from "./make-run.ts";
 import { createTurns } from "./turns.ts";
 import type { Place, Start, Turns } from "./turns.ts";
 

@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import { describe, expect, it } from "vitest";
-import { missedReport } from "../../src/agent/run-tick.ts";
-import type { RunControl, RunSettings } from "../../src/agent/run-tick.ts";
+import { missedReport } from "../../src/agent/make-run.ts";
+import type { RunControl, RunSettings } from "../../src/agent/make-run.ts";
 import { MASK } from "../../src/model/mask.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { RunReport } from "../../src/model/result.ts";
