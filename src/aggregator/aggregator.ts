@@ -1,6 +1,7 @@
 // The aggregator role: records results in the ledger and the statistics, and records agents'
 // heartbeats.
 import type { Bus, Consumer } from "../bus/bus.ts";
+import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import { createHeartbeatHandler } from "./heartbeats.ts";
 import type { HeartbeatOptions } from "./heartbeats.ts";
@@ -28,3 +29,19 @@ export function createAggregator(options: AggregatorOptions): Service {
     },
   };
 }
+
+/** A listener that was away for longer starts over. */
+const NOTICES_KEPT_MS = 600_000;
+const EVERY_MINUTE = "* * * * *";
+
+/** Prunes notices of recorded results after listeners have had time to read them. */
+export const createNoticePruning = ({
+  store,
+  log,
+}: Pick<AggregatorOptions, "store" | "log">): Service =>
+  createCron({
+    name: "pruning of what was recorded",
+    expression: EVERY_MINUTE,
+    log,
+    work: () => store.recorded.prune(NOTICES_KEPT_MS),
+  });

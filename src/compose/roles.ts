@@ -2,10 +2,9 @@
 import { createHmac } from "node:crypto";
 import { readdirSync } from "node:fs";
 import type { Agent } from "../agent/agent.ts";
-import { createAggregator } from "../aggregator/aggregator.ts";
+import { createAggregator, createNoticePruning } from "../aggregator/aggregator.ts";
 import { createInsightsService } from "../aggregator/insights.ts";
 import { createAggregatorMetrics, createInsightMetrics } from "../aggregator/metrics.ts";
-import { createRecordedPruning } from "../aggregator/recorded.ts";
 import { createRetention } from "../aggregator/retention.ts";
 import { createAnswerPruning } from "../api/idempotency.ts";
 import { createSessionPruning } from "../api/sessions.ts";
@@ -142,7 +141,7 @@ function aggregatorOf(parts: HubParts): Service[] {
     createAggregator({ ...options, bus, version: VERSION }),
     createInsightsService({ ...options, metrics, holder }),
     createRetention({ ...options, days, holder }),
-    createRecordedPruning(options),
+    createNoticePruning(options),
   ];
 }
 
