@@ -7,12 +7,12 @@ import { summarizeResults } from "../model/counted-result.ts";
 import type { CountedResult } from "../model/counted-result.ts";
 import { countOnly, EMPTY_SUMMARY, mergeSummaries } from "../model/summary.ts";
 import type { Summary } from "../model/summary.ts";
-import { PHASES } from "../model/timing.ts";
 import { takeExcluded } from "./bulk.ts";
 import type { BulkInsert, BulkRow } from "./bulk.ts";
 import type { Database } from "./database.ts";
 import { insertRows } from "./database.ts";
 import type { Schema } from "./schema.ts";
+import { MOMENTS, PHASE_SUMS, SUMMARY_COLUMNS } from "./summary-rows.ts";
 
 /** Where a result counts. */
 export type CountedPlace = Pick<CountedResult, "call_id" | "location_id" | "result" | "time">;
@@ -123,9 +123,6 @@ const compare = (a: Key, b: Key): number =>
   a.location - b.location ||
   a.result - b.result;
 
-const MOMENTS = ["count", "min", "max", "mean", "m2", "m3"] as const;
-const PHASE_SUMS = PHASES.flatMap((phase) => [`${phase}_count`, `${phase}_sum`] as const);
-
 const toRow = ({ key, summary }: Change): BulkRow<StatColumn> => {
   const { count, min, max, mean, m2, m3, phases } = summary;
   const { dns, tcp, handshake, upload, processing, download } = phases;
@@ -228,5 +225,5 @@ const MERGE_BUCKETS: BulkInsert<keyof Key | "bucket" | "count"> = {
 const ADD_STAT: BulkInsert<StatColumn> = { ...STATS, onConflict: `${ON_CONFLICT} do nothing` };
 const REPLACE_STAT: BulkInsert<StatColumn> = {
   ...STATS,
-  onConflict: `${ON_CONFLICT} do update set ${takeExcluded([...MOMENTS, ...PHASE_SUMS])}`,
+  onConflict: `${ON_CONFLICT} do update set ${takeExcluded(SUMMARY_COLUMNS)}`,
 };

@@ -1,4 +1,4 @@
-// Reads rows of statistics as summaries.
+// The columns of statistics, and their rows as summaries.
 import type { RawBuilder, Selectable } from "kysely";
 import { sql } from "kysely";
 import { mergeMoments, NO_MOMENTS, NO_PHASES } from "../model/summary.ts";
@@ -7,14 +7,12 @@ import { PHASES } from "../model/timing.ts";
 import type { Database } from "./database.ts";
 import type { Schema } from "./schema.ts";
 
-const MOMENTS = ["count", "min", "max", "mean", "m2", "m3"] as const;
+export const MOMENTS = ["count", "min", "max", "mean", "m2", "m3"] as const;
 const PHASE_COLUMNS = PHASES.map((phase) => [phase, `${phase}_count`, `${phase}_sum`] as const);
+export const PHASE_SUMS = PHASE_COLUMNS.flatMap(([, count, sum]) => [count, sum]);
 
 /** The columns of `stats` that hold a summary; `stat_buckets` has the counters of its buckets. */
-export const SUMMARY_COLUMNS = [
-  ...MOMENTS,
-  ...PHASE_COLUMNS.flatMap(([, count, sum]) => [count, sum]),
-] as const;
+export const SUMMARY_COLUMNS = [...MOMENTS, ...PHASE_SUMS] as const;
 
 export type SummaryRow = Pick<Selectable<Schema["stats"]>, (typeof SUMMARY_COLUMNS)[number]> & {
   /** From `bucketsOfRow`. */
