@@ -1,7 +1,7 @@
 // One simulated exchange of a call with its service: how it ends, and how long each phase takes.
 import type { ResultCode } from "../model/result.ts";
-import { NO_TIMING } from "../model/timing.ts";
-import type { Timing } from "../model/timing.ts";
+import { NO_TIMING, PHASES } from "../model/timing.ts";
+import type { Phase, Timing } from "../model/timing.ts";
 import type { Conditions } from "./conditions.ts";
 import type { Series } from "./plan.ts";
 import type { Random } from "./random.ts";
@@ -19,8 +19,6 @@ const DEADLINE_MS = 30_000;
 /** The share of results whose time says little about the target, because the agent was busy. */
 const UNCERTAIN = 0.002;
 const UNCACHED_NAME = 0.03;
-
-const PHASES = ["dns", "tcp", "handshake", "upload", "processing", "download"] as const;
 
 interface Ending extends Omit<Exchange, "timing"> {
   /** How many of the phases were reached. */
@@ -58,7 +56,7 @@ export function exchange(series: Series, conditions: Conditions, random: Random)
   return { ...outcome, timing: { ...timing, total: toThree(timing.total) } };
 }
 
-type Times = Readonly<Record<(typeof PHASES)[number] | "uncertainty", number>>;
+type Times = Readonly<Record<Phase | "uncertainty", number>>;
 
 function timesOf({ call, location }: Series, { slowness }: Conditions, random: Random): Times {
   const { work: median, spread, tail } = call.service;
