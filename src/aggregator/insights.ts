@@ -3,6 +3,7 @@
 import { isUnavailable } from "../model/errors.ts";
 import { closedBetween, INSIGHT_DELAY_MS, INSIGHTS_LEASE, insightId } from "../model/insight.ts";
 import type { InsightPeriod, StaleInsight } from "../model/insight.ts";
+import { allDone } from "../runtime/all-done.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
@@ -183,6 +184,5 @@ async function forEach<T>(
   const take = async (): Promise<void> => {
     for (const item of left) await work(item);
   };
-  const ended = await Promise.allSettled(Array.from({ length: atOnce }, take));
-  for (const each of ended) if (each.status === "rejected") throw each.reason;
+  await allDone(Array.from({ length: atOnce }, take));
 }

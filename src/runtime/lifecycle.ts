@@ -1,4 +1,5 @@
 // Starts services in order and stops them in reverse, once.
+import { allDone } from "./all-done.ts";
 import type { Logger } from "./logger.ts";
 
 export interface Service {
@@ -78,13 +79,13 @@ export function createLifecycle(services: readonly Service[], log: Logger, stopD
  */
 export function together(name: string, parts: readonly Service[]): Service {
   const stop = async (): Promise<void> => {
-    await allOf(parts.map((part) => part.stop()));
+    await allDone(parts.map((part) => part.stop()));
   };
   return {
     name,
     async start() {
       try {
-        await allOf(parts.map((part) => part.start()));
+        await allDone(parts.map((part) => part.start()));
       } catch (cause) {
         await stop().catch(() => undefined); // the caller needs to know why the start failed
         throw cause;
@@ -92,12 +93,6 @@ export function together(name: string, parts: readonly Service[]): Service {
     },
     stop,
   };
-}
-
-/** Waits for all, then rejects with the first failure. */
-async function allOf(works: readonly Promise<void>[]): Promise<void> {
-  for (const end of await Promise.allSettled(works))
-    if (end.status === "rejected") throw end.reason;
 }
 
 async function stopOne(service: Service, log: Logger): Promise<void> {

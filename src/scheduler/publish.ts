@@ -4,6 +4,7 @@ import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { PUBLISH_AHEAD_MS, dispatch } from "../dispatch/dispatch.ts";
 import { isFull, isUnavailable } from "../model/errors.ts";
 import { parseInstant } from "../model/instant.ts";
+import { allDone } from "../runtime/all-done.ts";
 import type { PendingRun, UnpublishedRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { absenceOf, missedFor, recordMissed } from "./reconcile.ts";
@@ -49,12 +50,6 @@ export async function publishPending(
     if (!isFull(err)) log.warn({ err }, "ticks not published; retrying"); // the bus logs that once
     return false;
   }
-}
-
-/** Waits for all to end, then rejects with the first error among them. */
-async function allDone(work: readonly Promise<void>[]): Promise<void> {
-  for (const outcome of await Promise.allSettled(work))
-    if (outcome.status === "rejected") throw outcome.reason;
 }
 
 const ours = (page: readonly UnpublishedRun[], now: number): UnpublishedRun[] =>
