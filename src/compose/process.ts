@@ -1,33 +1,16 @@
-// The composition root: opens, wires and starts the parts of a process, in order.
-import { randomUUID } from "node:crypto";
-import { hostname } from "node:os";
+// The composition root: wires the parts of a process; its lifecycle starts and stops them in order.
 import type { Agent } from "../agent/agent.ts";
 import type { Api } from "../api/server.ts";
-import type { Bus } from "../bus/bus.ts";
-import type { Config } from "../config/config.ts";
-import type { DataDir } from "../runtime/data-dir.ts";
 import { createLifecycle } from "../runtime/lifecycle.ts";
 import type { Lifecycle, Service } from "../runtime/lifecycle.ts";
-import type { Logger } from "../runtime/logger.ts";
-import { createRegistry } from "../runtime/metrics.ts";
-import type { Registry } from "../runtime/metrics.ts";
 import { createOpsServer } from "../runtime/ops-server.ts";
 import type { OpsServer, ReadinessCheck } from "../runtime/ops-server.ts";
-import { lockForProcess } from "../store/process-lock.ts";
 import type { Store } from "../store/store.ts";
-import { VERSION } from "../version.ts";
-import { claimAgentIds } from "./agent-id.ts";
-import { agentThreadsOf, startAgentThread } from "./agent-thread.ts";
-import type { AgentThread } from "./agent-thread.ts";
-import { openConfiguredBus, streamsOf } from "./bus.ts";
-import { ensureFirstKey, ensureLocation } from "./first-start.ts";
-import { openHubKeys } from "./hub-keys.ts";
-import { agentKeysOf, createKeyRing } from "./location-keys.ts";
-import type { KeysOf } from "./location-keys.ts";
+import { openConnections } from "./connections.ts";
+import type { ComposeOptions, Connections } from "./connections.ts";
+import { ensureFirstKey } from "./first-start.ts";
 import { announcingPort, openOwnNetwork } from "./network.ts";
-import { openObservedStore } from "./observed-store.ts";
 import { composeRoles } from "./roles.ts";
-import { traceConfiguredBus } from "./tracing.ts";
 
 /** Requests to token endpoints may take 10 s, then runs in flight 10 s, and the rest a moment. */
 export const STOP_DEADLINE_MS = 25_000;
@@ -47,22 +30,6 @@ export interface System {
   readonly failed: Promise<never>;
 }
 
-export interface ComposeOptions {
-  readonly config: Config;
-  readonly dataDir: DataDir;
-  readonly log: Logger;
-  readonly companion?: Companion;
-}
-
-/**
- * A server beside the roles. It starts once this process holds the data folder and stops just
- * before the folder is released, even after a failed start. The agent may always call it.
- */
-export interface Companion extends Service {
-  /** `host:port`, once started. */
-  address(): string;
-}
-
 /**
  * Connects to the servers and wires the roles; `lifecycle.start` then starts them. If a server is
  * unreachable, rejects and leaves nothing open.
@@ -78,77 +45,6 @@ export async function compose(options: ComposeOptions): Promise<System> {
     await lifecycle.stop().catch(() => undefined); // logged; the caller needs the first cause
     throw cause;
   }
-}
-
-interface Connections {
-  readonly registry: Registry;
-  /** The name under which this process holds leases. */
-  readonly holder: string;
-  readonly store: Store | undefined;
-  /** Services that observe the store, beside the roles. */
-  readonly watches: readonly Service[];
-  readonly bus: Bus;
-  readonly agentThreads: readonly AgentThread[];
-  /** The ids of its agents, in order. */
-  readonly agentIds: readonly string[];
-  readonly keysOf: KeysOf;
-}
-
-/** Adds each part to `opened` once it is open, as a service that closes it. */
-async function openConnections(
-  { config, dataDir, log, companion }: ComposeOptions,
-  opened: Service[],
-): Promise<Connections> {
-  const closeLater = (name: string, stop: Service["stop"]): void =>
-    void opened.push({ name, start: async () => undefined, stop });
-  const needsStore = config.roles.some((role) => role !== "agent");
-  if (needsStore && !config.databaseUrl) {
-    const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir);
-    closeLater("data folder", async () => unlock());
-  }
-  if (companion) {
-    closeLater(companion.name, () => companion.stop());
-    await companion.start();
-  }
-  // The agents' modules load while the store opens.
-  const agentThreads = Array.from({ length: agentThreadsOf(config) }, () =>
-    startAgentThread(config, log),
-  );
-  closeLater("agents' threads", async () => {
-    await Promise.all(agentThreads.map((thread) => thread.end()));
-  });
-  const agents = config.roles.includes("agent") ? config.agentThreads : 0;
-  const { ids: agentIds, release } = claimAgentIds(dataDir, agents, log);
-  closeLater("agents' ids", async () => release());
-  const registry = createRegistry({ version: VERSION });
-  const observed = needsStore && (await openObservedStore(config, dataDir, log, registry));
-  const { store, watches } = observed || { store: undefined, watches: [] };
-  if (store) closeLater("store", () => store.close());
-  const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
-  const hubKeys = store && (await openHubKeys({ config, dataDir, store, log }));
-  const { keysOf, sealerOf, changed } = createKeyRing(hubKeys?.keysOf ?? agentKeysOf(config));
-  const unfollow = hubKeys?.follow((id, locationKeys) => {
-    changed(id);
-    if (id === config.location && locationKeys)
-      for (const thread of agentThreads) thread.useKeys(locationKeys);
-  });
-  closeLater("location keys", async () => unfollow?.());
-  const busConfig = store ? { ...config, streams: streamsOf(config) } : config;
-  const plainBus = await openConfiguredBus(busConfig, log, registry, { name, sealerOf });
-  closeLater("bus", () => plainBus.close());
-  const traced = await traceConfiguredBus(config, plainBus, { log, registry, name });
-  closeLater("tracing", () => traced.close());
-  const { bus } = traced;
-  if (store) await prepareStore(store, bus, config);
-  // With the data folder locked, any previous holder of the lease has ended: no need to wait.
-  const holder = config.databaseUrl ? name : "data folder";
-  return { registry, holder, store, watches, bus, agentThreads, agentIds, keysOf };
-}
-
-async function prepareStore(store: Store, bus: Bus, { roles, location }: Config): Promise<void> {
-  await ensureLocation(store, location, { served: roles.includes("agent") });
-  // Messages of an in-memory bus are lost with the process.
-  if (!bus.durable) await store.pendingRuns.markAllUnpublished();
 }
 
 /** `opened` comes first in the lifecycle: it is closed last, even if a later service fails. */

@@ -10,7 +10,6 @@ import { createAnswerPruning } from "../api/idempotency.ts";
 import { createSessionPruning } from "../api/sessions.ts";
 import { createApiMetrics } from "../api/metrics.ts";
 import type { Api } from "../api/server.ts";
-import type { Bus } from "../bus/bus.ts";
 import type { Config } from "../config/config.ts";
 import type { Role } from "../config/settings.ts";
 import { createCallCredentials } from "../dispatch/call-credentials.ts";
@@ -23,40 +22,23 @@ import { createHostResolver } from "../net/resolve-host.ts";
 import { createRenewalMetrics } from "../renewal/metrics.ts";
 import { createRenewalService } from "../renewal/renewal.ts";
 import { systemClock } from "../runtime/clock.ts";
-import type { DataDir } from "../runtime/data-dir.ts";
 import { createDiskWatch } from "../runtime/disk.ts";
 import { together } from "../runtime/lifecycle.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { releaseMemory } from "../runtime/memory.ts";
-import type { Registry } from "../runtime/metrics.ts";
 import { createSchedulerMetrics } from "../scheduler/metrics.ts";
 import { createScheduler } from "../scheduler/scheduler.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 import type { AgentOrder } from "./agent.ts";
-import type { AgentThread } from "./agent-thread.ts";
+import type { ComposeOptions, Connections } from "./connections.ts";
 import { registerCredentialExpiry } from "./credential-expiry.ts";
-import type { KeysOf } from "./location-keys.ts";
 import { announcingPort, uplinkCheckOf } from "./network.ts";
 import { masterKeyOf, retentionOf } from "./store.ts";
 
-export interface RoleParts {
-  readonly config: Config;
-  readonly dataDir: DataDir;
-  readonly log: Logger;
-  /** Undefined when no role needs it. */
-  readonly store: Store | undefined;
-  readonly bus: Bus;
-  readonly registry: Registry;
-  /** The name under which this process holds leases. */
-  readonly holder: string;
+export interface RoleParts extends ComposeOptions, Connections {
   readonly own: WatchedNetwork;
-  /** One per agent; empty: the agent, if any, runs on the main thread. */
-  readonly agentThreads: readonly AgentThread[];
-  /** The ids of its agents, in order. */
-  readonly agentIds: readonly string[];
-  readonly keysOf: KeysOf;
   /** Allowed targets in addition to the configured ones. */
   readonly egressAllow: readonly string[];
 }

@@ -1,0 +1,114 @@
+// What the roles of a process share, opened in order: the data folder, the agents' threads, the
+// store, the keys of locations, and the bus.
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { Bus } from "../bus/bus.ts";
+import type { Config } from "../config/config.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
+import type { Service } from "../runtime/lifecycle.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { createRegistry } from "../runtime/metrics.ts";
+import type { Registry } from "../runtime/metrics.ts";
+import { lockForProcess } from "../store/process-lock.ts";
+import type { Store } from "../store/store.ts";
+import { VERSION } from "../version.ts";
+import { claimAgentIds } from "./agent-id.ts";
+import { agentThreadsOf, startAgentThread } from "./agent-thread.ts";
+import type { AgentThread } from "./agent-thread.ts";
+import { openConfiguredBus, streamsOf } from "./bus.ts";
+import { ensureLocation } from "./first-start.ts";
+import { openHubKeys } from "./hub-keys.ts";
+import { agentKeysOf, createKeyRing } from "./location-keys.ts";
+import type { KeysOf } from "./location-keys.ts";
+import { openObservedStore } from "./observed-store.ts";
+import { traceConfiguredBus } from "./tracing.ts";
+
+export interface ComposeOptions {
+  readonly config: Config;
+  readonly dataDir: DataDir;
+  readonly log: Logger;
+  readonly companion?: Companion;
+}
+
+/**
+ * A server beside the roles. It starts once this process holds the data folder and stops just
+ * before the folder is released, even after a failed start. The agent may always call it.
+ */
+export interface Companion extends Service {
+  /** `host:port`, once started. */
+  address(): string;
+}
+
+/** What the roles of a process share. */
+export interface Connections {
+  readonly registry: Registry;
+  /** The name under which this process holds leases. */
+  readonly holder: string;
+  /** Undefined when no role needs it. */
+  readonly store: Store | undefined;
+  /** Services that observe the store, beside the roles. */
+  readonly watches: readonly Service[];
+  readonly bus: Bus;
+  /** One per agent; empty: the agent, if any, runs on the main thread. */
+  readonly agentThreads: readonly AgentThread[];
+  /** The ids of its agents, in order. */
+  readonly agentIds: readonly string[];
+  readonly keysOf: KeysOf;
+}
+
+/** Adds each part to `opened` once it is open, as a service that closes it. */
+export async function openConnections(
+  { config, dataDir, log, companion }: ComposeOptions,
+  opened: Service[],
+): Promise<Connections> {
+  const closeLater = (name: string, stop: Service["stop"]): void =>
+    void opened.push({ name, start: async () => undefined, stop });
+  const needsStore = config.roles.some((role) => role !== "agent");
+  if (needsStore && !config.databaseUrl) {
+    const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir);
+    closeLater("data folder", async () => unlock());
+  }
+  if (companion) {
+    closeLater(companion.name, () => companion.stop());
+    await companion.start();
+  }
+  // The agents' modules load while the store opens.
+  const agentThreads = Array.from({ length: agentThreadsOf(config) }, () =>
+    startAgentThread(config, log),
+  );
+  closeLater("agents' threads", async () => {
+    await Promise.all(agentThreads.map((thread) => thread.end()));
+  });
+  const agents = config.roles.includes("agent") ? config.agentThreads : 0;
+  const { ids: agentIds, release } = claimAgentIds(dataDir, agents, log);
+  closeLater("agents' ids", async () => release());
+  const registry = createRegistry({ version: VERSION });
+  const observed = needsStore && (await openObservedStore(config, dataDir, log, registry));
+  const { store, watches } = observed || { store: undefined, watches: [] };
+  if (store) closeLater("store", () => store.close());
+  const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
+  const hubKeys = store && (await openHubKeys({ config, dataDir, store, log }));
+  const { keysOf, sealerOf, changed } = createKeyRing(hubKeys?.keysOf ?? agentKeysOf(config));
+  const unfollow = hubKeys?.follow((id, locationKeys) => {
+    changed(id);
+    if (id === config.location && locationKeys)
+      for (const thread of agentThreads) thread.useKeys(locationKeys);
+  });
+  closeLater("location keys", async () => unfollow?.());
+  const busConfig = store ? { ...config, streams: streamsOf(config) } : config;
+  const plainBus = await openConfiguredBus(busConfig, log, registry, { name, sealerOf });
+  closeLater("bus", () => plainBus.close());
+  const traced = await traceConfiguredBus(config, plainBus, { log, registry, name });
+  closeLater("tracing", () => traced.close());
+  const { bus } = traced;
+  if (store) await prepareStore(store, bus, config);
+  // With the data folder locked, any previous holder of the lease has ended: no need to wait.
+  const holder = config.databaseUrl ? name : "data folder";
+  return { registry, holder, store, watches, bus, agentThreads, agentIds, keysOf };
+}
+
+async function prepareStore(store: Store, bus: Bus, { roles, location }: Config): Promise<void> {
+  await ensureLocation(store, location, { served: roles.includes("agent") });
+  // Messages of an in-memory bus are lost with the process.
+  if (!bus.durable) await store.pendingRuns.markAllUnpublished();
+}
