@@ -12,7 +12,7 @@ type Meta = Pick<Result["meta"], "result" | "result_category">;
 
 const COLORS: Readonly<Record<string, Color>> = { PASS: "green", WARNING: "yellow", FAIL: "red" };
 
-export const colorOf = ({ result_category }: Meta): Color =>
+const colorOf = ({ result_category }: Meta): Color =>
   (result_category !== null && COLORS[result_category]) || "gray";
 
 /** The exit codes of `sonde run --wait`. */

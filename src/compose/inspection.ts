@@ -83,7 +83,7 @@ export function openStatus(config: Config): AsyncDisposable & { take: () => Prom
 const STATEMENT_SECONDS = 10;
 
 /** Opens the configured store for reading only. */
-export const inspectStore = (config: Config): Promise<Inspection> =>
+const inspectStore = (config: Config): Promise<Inspection> =>
   openInspection({
     location: locationOf(config, { path: (file) => join(config.dataDir, file) }, STATEMENT_SECONDS),
     clock: systemClock,

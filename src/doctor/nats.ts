@@ -47,7 +47,7 @@ export const streamsCheck = (ground: Ground): Check => ({
 
 const NEARLY_FULL = 0.8;
 
-export function streamFindings({ streams, clustered }: BusFacts): Finding[] {
+function streamFindings({ streams, clustered }: BusFacts): Finding[] {
   if ("fault" in streams) return [failureOf(new Error(streams.fault))];
   return streams.flatMap((stream) => faultsOfStream(stream, clustered));
 }

@@ -20,7 +20,7 @@ export const egressCheck = ({ config }: Ground): Check => ({
   },
 });
 
-export function egressFindings(entries: readonly string[]): Finding[] {
+function egressFindings(entries: readonly string[]): Finding[] {
   const found = entries.flatMap((entry) =>
     (parseEgressEntry(entry) ?? []).flatMap(({ network, prefix }) => {
       const address = network.toString();
@@ -115,7 +115,7 @@ export const uplinkCheck = ({ config }: Ground, hosts: readonly string[]): Check
   },
 });
 
-export function uplinkFindings(
+function uplinkFindings(
   answers: readonly { readonly host: string; readonly fault: string | undefined }[],
 ): Finding[] {
   const silent = answers.filter(({ fault }) => fault !== undefined);

@@ -93,7 +93,7 @@ export const spoolCheck = ({ config, spools }: Ground): Check => ({
   },
 });
 
-export function spoolFinding(spools: readonly SpoolFacts[]): Finding {
+function spoolFinding(spools: readonly SpoolFacts[]): Finding {
   const full = spools.filter(({ reports }) => reports > 0);
   if (full.length === 0) return ok("no report waits on this machine's disk");
   const reports = full.reduce((sum, each) => sum + each.reports, 0);

@@ -5,7 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { findProgram } from "./programs.ts";
 
 /** Screenshots of the pages, kept as artifacts of a run. */
-export const ARTIFACTS = "test-artifacts";
+const ARTIFACTS = "test-artifacts";
 
 export interface WatchedPage {
   readonly page: Page;

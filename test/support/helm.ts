@@ -25,7 +25,7 @@ const CACHE = "node_modules/.cache/helm";
 const PROGRAM = join(CACHE, HELM, "helm");
 const isFetched = process.platform === "linux" && process.arch === "x64";
 
-export const findHelm = (): string | undefined => {
+const findHelm = (): string | undefined => {
   if (!isFetched) return findProgram("helm");
   return existsSync(PROGRAM) ? PROGRAM : undefined;
 };

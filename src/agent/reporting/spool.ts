@@ -8,7 +8,7 @@ import type { AgentMetrics } from "../metrics.ts";
 import { isUnusable, openSpoolFile, setAside } from "./spool-file.ts";
 import type { NewRow, Row, SpoolFile } from "./spool-file.ts";
 
-export const SPOOL_MAX_BYTES = 256 * 1024 * 1024;
+const SPOOL_MAX_BYTES = 256 * 1024 * 1024;
 
 export interface SpoolSettings {
   readonly path: string;
