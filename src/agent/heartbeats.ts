@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { AgentBus } from "../bus/bus.ts";
 import { PROTOCOL } from "../model/agent.ts";
-import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
+import { HEARTBEAT_INTERVAL_MS, HEARTBEATS_OF_SILENCE } from "../model/location.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
 import { isPublicAddress } from "../net/egress.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -96,20 +96,17 @@ export function createHeartbeats(settings: HeartbeatSettings) {
   };
 }
 
-/** Unanswered heartbeats in a row before a warning: by then, the hub lists the agent as offline. */
-const NOTABLE_SILENCE = 3;
-
 /** Counts unanswered heartbeats while the bus is connected; otherwise the bus reports the fault. */
 function createSilence({ bus, log, metrics, locationId }: HeartbeatSettings) {
   let unanswered = 0;
   return {
     note(isAnswered: boolean): void {
       if (isAnswered) {
-        if (unanswered >= NOTABLE_SILENCE) log.info("hub answers again");
+        if (unanswered >= HEARTBEATS_OF_SILENCE) log.info("hub answers again");
         unanswered = 0;
       } else if (bus.status().connected) {
         unanswered += 1;
-        if (unanswered === NOTABLE_SILENCE)
+        if (unanswered === HEARTBEATS_OF_SILENCE)
           log.warn(
             `hub does not answer: start an aggregator, or set SONDE_LOCATION_KEY to the key that \`sonde locations env ${locationId}\` prints`,
           );

@@ -1,4 +1,5 @@
 // The process with these settings: its readiness and its spools.
+import { HEARTBEATS_OF_SILENCE } from "../model/location.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
@@ -26,12 +27,9 @@ export const processCheck = ({ config, ops }: Ground): Check => ({
   },
 });
 
-/** As many unanswered heartbeats as make an agent offline for the hub. */
-const NOTABLE_SILENCE = 3;
-
 export function silenceFindings(metrics: string): Finding[] {
   const unanswered = readSamples(metrics).sum("sonde_agent_unanswered_heartbeats") ?? 0;
-  if (unanswered < NOTABLE_SILENCE) return [];
+  if (unanswered < HEARTBEATS_OF_SILENCE) return [];
   return [
     failure(
       `the hub has not answered the last ${unanswered} heartbeats of the agent here, so it gets no runs`,

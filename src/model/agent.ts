@@ -1,6 +1,6 @@
 // Agents as the hub sees them: which versions it works with, their states, and how many it lists.
 import { formatInstant } from "./instant.ts";
-import { HEARTBEAT_INTERVAL_MS } from "./location.ts";
+import { HEARTBEAT_INTERVAL_MS, HEARTBEATS_OF_SILENCE } from "./location.ts";
 import type { Heartbeat } from "./location.ts";
 
 /**
@@ -75,9 +75,12 @@ export function conditionOf({ state }: Heartbeat): AgentCondition {
   return state === "draining" || state === "stopped" ? state : "online";
 }
 
-/** An agent is offline after three missed heartbeats, or once it has said that it stopped. */
+/** An agent that was not seen for longer is offline. */
+export const SILENT_MS = HEARTBEATS_OF_SILENCE * HEARTBEAT_INTERVAL_MS;
+
+/** Whether the agent was seen in time, and has not said since that it stopped. */
 export const isOnline = ({ condition, last_seen }: SeenAgent, at: number): boolean =>
-  condition === "stopped" ? at < last_seen : at - last_seen <= 3 * HEARTBEAT_INTERVAL_MS;
+  condition === "stopped" ? at < last_seen : at - last_seen <= SILENT_MS;
 
 /** Whether the agent is online, and neither draining nor incompatible, at that time. */
 export const takesTicks = (agent: SeenAgent, at: number): boolean =>

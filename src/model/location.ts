@@ -105,3 +105,9 @@ export const heartbeatValidator = createValidator(HeartbeatSchema);
 export const heartbeatAnswerValidator = createValidator(HeartbeatAnswerSchema);
 
 export const HEARTBEAT_INTERVAL_MS = 10_000;
+
+/**
+ * After so many missed heartbeats in a row, an agent is offline for the hub; after so many
+ * unanswered ones, the agent warns its operator.
+ */
+export const HEARTBEATS_OF_SILENCE = 3;

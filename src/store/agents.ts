@@ -4,9 +4,9 @@ import {
   MAX_AGENTS_PER_LOCATION,
   conditionOf,
   protocolOf,
+  SILENT_MS,
 } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
-import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
 import type { Heartbeat } from "../model/location.ts";
 import type { Database } from "./database.ts";
 
@@ -16,9 +16,6 @@ export interface Seen {
   /** Whether the hub rejects the agent's results. */
   readonly refused?: boolean;
 }
-
-/** An agent that has been silent for this long is offline. */
-const SILENT_MS = 3 * HEARTBEAT_INTERVAL_MS;
 
 export function createAgentStore(database: Database) {
   const { kysely } = database;
