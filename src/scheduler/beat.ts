@@ -16,6 +16,7 @@ import { orderLateStarters } from "./late-starters.ts";
 import { openSlots, recordLateRuns } from "./open-slots.ts";
 import { missOverlapped, publishPending } from "./publish.ts";
 import type { PublishOptions } from "./publish.ts";
+import { reconcile } from "./reconcile.ts";
 import type { Renew } from "./reconcile.ts";
 
 /** Beats renew the lease each second; if they stop, another scheduler leads within ten seconds. */
@@ -38,6 +39,8 @@ export function createBeat(options: BeatOptions) {
   const { store, holder, log, metrics } = options;
   const times = createBeatTimes(options);
   let held: Lease | undefined;
+  /** When the last beat began that offered all pending runs to the bus. */
+  let published: number | undefined;
 
   const acquire = async (now: number): Promise<Lease | undefined> => {
     const lease = await store.leases.acquire(SCHEDULER_LEASE, holder, now, LEASE_TTL_MS);
@@ -47,6 +50,7 @@ export function createBeat(options: BeatOptions) {
     metrics.leader.set(lease ? 1 : 0);
     if (!lease) metrics.cursor.remove();
     else if (lease.cursor !== null) metrics.cursor.set(lease.cursor / 1000);
+    if (!lease) published = undefined;
     return (held = lease);
   };
 
@@ -74,8 +78,13 @@ export function createBeat(options: BeatOptions) {
       if (now === undefined) return held !== undefined;
       await missOverlapped(options, now);
       if (await publishPending(options, now, renew)) await times.published();
+      published = start;
       await recordLateRuns(options, now, renew);
       return held !== undefined;
+    },
+    /** Up to the last beat: after a pause, a run may be unpublished only for want of a beat. */
+    async reconcile(signal?: AbortSignal): Promise<void> {
+      if (published !== undefined) await reconcile(options, published, signal);
     },
     /** Leaves the lease to the next scheduler. */
     async resign(): Promise<void> {

@@ -22,12 +22,16 @@ export interface ReconcileOptions {
  */
 export type Renew = () => Promise<number | undefined>;
 
-export async function reconcile(options: ReconcileOptions, signal?: AbortSignal): Promise<void> {
+/** Records as MISSED the runs that expired before the instant. */
+export async function reconcile(
+  options: ReconcileOptions,
+  before: number,
+  signal?: AbortSignal,
+): Promise<void> {
   const { store } = options;
-  const now = await store.now();
   const agents = await store.agents.list();
   for (let more = true; more && !signal?.aborted;) {
-    const expired = await store.pendingRuns.listExpired(now, PAGE);
+    const expired = await store.pendingRuns.listExpired(before, PAGE);
     more = expired.length === PAGE;
     await recordMissed(
       options,

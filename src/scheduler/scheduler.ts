@@ -3,30 +3,25 @@ import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import { createBeat } from "./beat.ts";
 import type { BeatOptions } from "./beat.ts";
-import { REASONS, reconcile } from "./reconcile.ts";
+import { REASONS } from "./reconcile.ts";
 
 export function createScheduler(options: BeatOptions): Service {
   const { log } = options;
   const beat = createBeat(options);
   // Starts at 0: the first missed run of a reason then shows as an increase.
   for (const reason of REASONS) options.metrics.missed.inc({ reason }, 0);
-  let leads = false;
   const crons = [
     createCron({
       name: "beat",
       expression: "* * * * * *",
       log,
-      work: async (signal) => {
-        leads = await beat.run(signal);
-      },
+      work: async (signal) => void (await beat.run(signal)),
     }),
     createCron({
       name: "reconcile",
       expression: "*/5 * * * * *",
       log,
-      work: async (signal) => {
-        if (leads) await reconcile(options, signal);
-      },
+      work: (signal) => beat.reconcile(signal),
     }),
   ];
   return {

@@ -250,7 +250,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     const lease = await store.leases.acquire(SCHEDULER_LEASE, "one", trigger, 1);
     await store.leases.advance(lease!, trigger + 23 * HOUR);
     await at(trigger + 26 * HOUR);
-    await reconcile({ store, log, metrics });
+    await reconcile({ store, log, metrics }, clock.now());
     await newBeat("one").run();
     expect((await missed()).map(({ due_time }) => Date.parse(due_time))).toEqual([
       trigger + 24 * HOUR,
@@ -575,10 +575,10 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       await store.agents.forgetOld(clock.now());
       const [run] = await pending();
       await at(run!.expires_at);
-      await reconcile({ store, log, metrics });
+      await reconcile({ store, log, metrics }, clock.now());
       expect(await pending()).toHaveLength(1);
       await at(run!.expires_at + 1);
-      await reconcile({ store, log, metrics });
+      await reconcile({ store, log, metrics }, clock.now());
       expect(await pending()).toEqual([]);
       expect((await missed()).map((meta) => meta.message)).toEqual([
         expect.stringContaining(message),
@@ -598,9 +598,27 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
         },
       };
       const counted = createSchedulerMetrics(createRegistry({ version: "test" }));
-      await reconcile({ store: { ...store, pendingRuns }, log, metrics: counted });
+      await reconcile({ store: { ...store, pendingRuns }, log, metrics: counted }, clock.now());
       expect((await missed()).map(({ result }) => result)).toEqual(["COMPLETE"]);
       expect((await counted.missed.get()).values).toEqual([]);
+    });
+
+    it("blames no bus for a run that was not published because beats paused: the next one is", async () => {
+      const beat = newBeat("one");
+      await beat.run();
+      await deploy({ run_delay: 50 });
+      await at(T0 + 50 * SECOND);
+      await beat.run();
+      const [run] = await pending();
+      await at(run!.expires_at + 1);
+      await beat.reconcile();
+      expect(await missed()).toEqual([]);
+      await beat.run();
+      expect(await published(1)).toHaveLength(1);
+      await beat.reconcile();
+      expect((await missed()).map(({ message }) => message)).toContainEqual(
+        expect.stringMatching(/^no_agent: /),
+      );
     });
 
     it("reports that the bus could not be reached", async () => {
@@ -613,7 +631,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       await beat.run();
       const [run] = await pending();
       await at(run!.expires_at + 1);
-      await reconcile({ store, log, metrics });
+      await reconcile({ store, log, metrics }, clock.now());
       expect((await missed()).map(({ message }) => message)).toEqual([
         "hub_unreachable: the bus could not be reached to publish the run",
       ]);

@@ -134,10 +134,10 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     const { expires_at = 0 } = (await store.pendingRuns.get(ticks[0]?.result_id ?? "")) ?? {};
     const metrics = createSchedulerMetrics(createRegistry({ version: "test" }));
     await clock.setNow(expires_at);
-    await reconcile({ store, log, metrics });
+    await reconcile({ store, log, metrics }, clock.now());
     expect(await outcomes()).toEqual([]);
     await clock.setNow(expires_at + 1);
-    await reconcile({ store, log, metrics });
+    await reconcile({ store, log, metrics }, clock.now());
     expect(await outcomes()).toEqual([[1, "agent_offline"]]);
   });
 

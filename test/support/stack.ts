@@ -125,7 +125,7 @@ export async function startStack({
     async beat() {
       await beat.run();
     },
-    reconcile: () => reconcile(scheduling),
+    reconcile: async () => reconcile(scheduling, await store.now()),
     async outcomes(outcome) {
       const { values } = await metrics.results.get();
       return values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0;
