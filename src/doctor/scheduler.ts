@@ -43,6 +43,8 @@ const sum = (numbers: Iterable<number>): number => [...numbers].reduce((all, one
 const START = "start a process with the role scheduler, and look at its log";
 /** A beat comes every second; a pause of the machine may hold it up. */
 const BEAT_WITHIN_MS = 5000;
+/** Clocks are set back by seconds now and then. */
+const ALLOWED_AHEAD_MS = MINUTE_MS;
 
 export function schedulerFindings(facts: SchedulerFacts): Finding[] {
   const { now, lease, opening, expired, deployments } = facts;
@@ -79,6 +81,11 @@ function leadFinding({ now, lease, deployments }: SchedulerFacts): Finding {
     return failure(
       `the scheduler is behind: ${late}`,
       "look at its log, and at the load of its machine and of the database",
+    );
+  if (lease.cursor > newestOpenSlot(now) + ALLOWED_AHEAD_MS)
+    return nothing(
+      `the scheduler opens no slot until its clock is there again: ${cursor}, ${lengthOf(lease.cursor - now)} ahead`,
+      "the clock was set back: if it is right now, wait; the runs until then have their outcomes",
     );
   return ok(`a scheduler leads, and ${cursor}`);
 }

@@ -153,6 +153,14 @@ describe("the scheduler", () => {
       { expires_at: NOW + 5000, cursor: cursor - 180_000 },
       "failure: the scheduler is behind: slots are open up to 2026-10-05T11:57:00Z, but should be open up to 2026-10-05T12:00:00Z",
     ],
+    [
+      { expires_at: NOW + 5000, cursor: cursor + 60_000 },
+      "ok: a scheduler leads, and slots are open up to 2026-10-05T12:01:00Z",
+    ],
+    [
+      { expires_at: NOW + 5000, cursor: cursor + 24 * 3_600_000 },
+      /^failure: the scheduler opens no slot until its clock is there again: slots are open up to 2026-10-06T12:00:00Z, 24 h ahead$/,
+    ],
     [{ expires_at: 0, cursor }, /^failure: no scheduler leads: /],
     [undefined, "failure: no scheduler has ever run on this database"],
   ])("with the lease %o", (lease, expected) => {
