@@ -28,7 +28,7 @@ export async function backUpStore(context: Context, input: BackupInput): Promise
   if (config.databaseUrl !== undefined) throw usePgDump(config.databaseUrl, input.file);
   const file = existingDatabaseIn(config);
   const to = resolve(input.file);
-  const showing = showCopying("backing up");
+  using showing = showCopying("backing up");
   const started = systemClock.monotonic();
   const contents = await backUp({
     database: file.path,

@@ -44,27 +44,32 @@ const megabytes = (bytes: number): number => Math.ceil(bytes / MEGABYTE);
 
 export const sizeOf = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
-/** Shows the progress of a copy, and aborts it on SIGINT or SIGTERM. Call `end` in any case. */
-export function showCopying(label: string): { onCopied: OnCopied; end: () => void } {
-  const throwIfStopped = stopper();
+/** Shows the progress of a copy until `end`, and aborts it on SIGINT or SIGTERM until disposed. */
+export function showCopying(label: string): Disposable & { onCopied: OnCopied; end: () => void } {
+  const stopping = stopper();
   let [progress, shown]: [Progress | undefined, number] = [undefined, 0];
   return {
     onCopied(copied, total) {
-      throwIfStopped();
+      stopping.throwIfStopped();
       progress ??= createProgress({ label, total: megabytes(total), unit: "MB" });
       progress.advance(megabytes(copied) - shown);
       shown = megabytes(copied);
     },
     end: () => progress?.end(),
+    [Symbol.dispose]: () => stopping[Symbol.dispose](),
   };
 }
 
-/** Returns a function that throws once a signal has asked the process to stop. */
-export function stopper(): () => void {
+/** `throwIfStopped` throws once a signal has asked the process to stop. */
+export function stopper(): Disposable & { throwIfStopped: () => void } {
   let stopped: NodeJS.Signals | undefined;
-  void listenForStop(systemClock).then((signal) => (stopped = signal));
-  return () => {
-    if (stopped !== undefined) throw new Error(`ended by ${stopped}; nothing was written`);
+  const listening = listenForStop(systemClock);
+  void listening.stop.then((signal) => (stopped = signal));
+  return {
+    throwIfStopped() {
+      if (stopped !== undefined) throw new Error(`ended by ${stopped}; nothing was written`);
+    },
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
   };
 }
 

@@ -28,7 +28,8 @@ async function runRetention(
 ): Promise<void> {
   const settings = config();
   const stopping = new AbortController();
-  void listenForStop(systemClock).then((signal) => stopping.abort(signal));
+  using listening = listenForStop(systemClock);
+  void listening.stop.then((signal) => stopping.abort(signal));
   const { removeExpired } = await import("../aggregator/retention.ts");
   const { retentionOf } = await import("../compose/store.ts");
   const { createProgress } = await import("./progress.ts");

@@ -29,7 +29,8 @@ export function addServeCommand(program: Command, context: Context): void {
       "after",
       examples("sonde serve --demo", "sonde serve --roles api,scheduler,aggregator"),
     )
-    .action((options: ServeOptions) => serve(context, options, listenForStop(systemClock)));
+    // Listens until the process ends: a signal that comes twice must not change its exit code.
+    .action((options: ServeOptions) => serve(context, options, listenForStop(systemClock).stop));
 }
 
 /**

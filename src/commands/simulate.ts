@@ -60,7 +60,7 @@ async function fillWithResults(context: Context, options: SimulateOptions): Prom
   const { planOf } = await import("../simulation/plan.ts");
   const { createProgress } = await import("./progress.ts");
   const plan = planOf({ owner, owner_org, seed, calls, locations, frequency });
-  const stop = stopSignal();
+  using stop = listenForAbort();
   await withStore(config, async (store) => {
     await ensureLocation(store, config.location, { served: false });
     const period = weeksUpTo(await store.now(), weeks);
@@ -74,7 +74,7 @@ async function fillWithResults(context: Context, options: SimulateOptions): Prom
       plan,
       actor: ACTOR,
       ...(config.databaseUrl ? ON_SERVER : ON_FILE),
-      signal: stop,
+      signal: stop.signal,
       onProgress: (runs) => progress.advance(runs),
     }).finally(() => progress.end());
     const seconds = (systemClock.monotonic() - started) / 1000;
@@ -101,12 +101,16 @@ function frequencyOf(text: string): number {
 }
 
 /** Returns a signal that aborts on SIGINT or SIGTERM. */
-function stopSignal(): AbortSignal {
+function listenForAbort() {
   const controller = new AbortController();
-  void listenForStop(systemClock).then((signal) =>
+  const listening = listenForStop(systemClock);
+  void listening.stop.then((signal) =>
     controller.abort(
       new Error(`ended by ${signal} before it was complete: run the same command to complete it`),
     ),
   );
-  return controller.signal;
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
+  };
 }

@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as one promise.
+// SIGINT and SIGTERM as one promise, while a command runs.
 import type { Clock } from "../runtime/clock.ts";
 
 /**
@@ -8,16 +8,26 @@ const SAME_SIGNAL_MS = 500;
 /** The exit code with which shells report SIGINT. */
 const INTERRUPTED = 130;
 
-/** Resolves at the first SIGINT or SIGTERM. A later SIGINT ends the process immediately. */
-export function listenForStop(clock: Clock): Promise<NodeJS.Signals> {
+const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+
+/**
+ * `stop` resolves at the first SIGINT or SIGTERM. A later SIGINT ends the process immediately.
+ * Dispose it when the command ends.
+ */
+export function listenForStop(clock: Clock) {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let first: number | undefined;
-  return new Promise((resolve) => {
-    for (const signal of ["SIGINT", "SIGTERM"] as const)
-      process.on(signal, () => {
-        first ??= clock.monotonic();
-        const isRepeated = clock.monotonic() - first > SAME_SIGNAL_MS;
-        if (isRepeated && signal === "SIGINT") process.exit(INTERRUPTED);
-        resolve(signal);
-      });
-  });
+  const listener = (signal: NodeJS.Signals): void => {
+    first ??= clock.monotonic();
+    const isRepeated = clock.monotonic() - first > SAME_SIGNAL_MS;
+    if (isRepeated && signal === "SIGINT") process.exit(INTERRUPTED);
+    resolve(signal);
+  };
+  for (const signal of SIGNALS) process.on(signal, listener);
+  return {
+    stop: promise,
+    [Symbol.dispose](): void {
+      for (const signal of SIGNALS) process.off(signal, listener);
+    },
+  };
 }

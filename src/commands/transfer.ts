@@ -26,7 +26,7 @@ export async function transferStore(context: Context, { to }: TransferInput): Pr
   const target = targetOf(config, to);
   const file = existingDatabaseIn(config);
   using _ = lockOut(config, file);
-  const throwIfStopped = stopper();
+  using stopping = stopper();
   const started = systemClock.monotonic();
   let progress: Progress | undefined;
   const transferred = await transfer({
@@ -38,7 +38,7 @@ export async function transferStore(context: Context, { to }: TransferInput): Pr
       progress = createProgress({ label: "transferring", total, unit: "rows" });
     },
     onRows(rows) {
-      throwIfStopped();
+      stopping.throwIfStopped();
       progress?.advance(rows);
     },
     onChecking() {

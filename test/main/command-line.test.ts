@@ -158,6 +158,24 @@ it("removes expired data, or only counts it with --dry-run", async () => {
     expect(await run("retention", "run")).toEqual([...none({ removed: 0 }), { ...audit, removed }]);
 });
 
+it("no longer listens for signals when a command has ended", async () => {
+  using folder = makeFolder();
+  const listeners = () => ["SIGINT", "SIGTERM"].map((signal) => process.listenerCount(signal));
+  const before = listeners();
+  const backup = join(folder.path, "backup");
+  const to = `postgres://127.0.0.1:${await freePort()}/sonde`;
+  for (const args of [
+    ["simulate", "--calls", "1", "--weeks", "1", "--frequency", "1440"],
+    ["retention", "run"],
+    ["backup", backup],
+    ["backup", backup], // fails: it exists
+    ["restore", backup, "--force"],
+    ["transfer", "--to", to], // fails: nothing listens
+  ])
+    await runCommand(args, { SONDE_DATA_DIR: folder.dataDir }, () => undefined).catch(String);
+  expect(listeners()).toEqual(before);
+});
+
 it("prints a sign-in link to the pages, and audits it", async () => {
   using folder = makeFolder();
   const environment = { SONDE_DATA_DIR: folder.dataDir, SONDE_HOST: "0.0.0.0" };
