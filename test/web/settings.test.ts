@@ -256,6 +256,7 @@ it("nothing that is typed is lost", { timeout: 120_000 }, async () => {
   await savesVariableOnce(pages);
   await namesVariableOnce(pages);
   await keepsPartsOpen(pages);
+  await asksAgainForKey(pages);
 });
 
 /** The reader goes on typing before the answer to a form arrives. */
@@ -368,4 +369,31 @@ async function keepsPartsOpen(pages: Pages): Promise<void> {
   await panel.getByRole("button", { name: "Add a value" }).click();
   await panel.getByRole("button", { name: "Remove value 1" }).click();
   await expect.poll(() => run.evaluate("document.activeElement.textContent")).toBe("Add a value");
+}
+
+/** The answer with the new key breaks off, and so does a list. */
+async function asksAgainForKey({ client, ...pages }: Pages): Promise<void> {
+  const { page } = await pages.open("/keys");
+  await page.getByRole("button", { name: "Issue a key" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("Build server");
+  const breakOff = (path: string, method: string) =>
+    page.route(path, async (route) => {
+      if (route.request().method() !== method) return route.fallback();
+      const response = await route.fetch();
+      return route.fulfill({ response, body: (await response.text()).slice(0, -9) });
+    });
+  const path = "**/api/2/api_keys/**";
+  await breakOff(path, "POST");
+  const issue = page.getByRole("button", { name: "Issue the key" });
+  await issue.click();
+  await page.getByText("The answer of Sonde broke off. Try again.").waitFor();
+  await page.unroute(path);
+  await issue.click();
+  await page.getByRole("heading", { name: "The new key" }).waitFor();
+  const { results } = await client.send<{ results: { name: string }[] }>("GET", "/api_keys/");
+  expect(results.filter(({ name }) => name === "Build server")).toHaveLength(1);
+
+  await breakOff(path, "GET");
+  await page.goto(`${pages.api}/keys`);
+  await page.getByText("The answer of Sonde broke off. Try again.").waitFor();
 }

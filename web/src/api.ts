@@ -2,7 +2,7 @@
 import { now } from "./now.ts";
 import { isReaderAway } from "./reader.ts";
 
-/** The error that the API answered with, in its own words; status 0 if no answer came. */
+/** The error that the API answered with, in its own words; status 0 if no whole answer came. */
 export class ApiError extends Error {
   readonly status: number;
 
@@ -35,7 +35,7 @@ export function onSignedOut(listener: () => Promise<boolean>): void {
 /** A 401 on this path is left to its callers: they ask about the session itself. */
 const SESSION = "session/";
 
-/** Rejects with `ApiError`, with status 0 if no answer came. */
+/** Rejects with `ApiError`, with status 0 if no whole answer came. */
 export const send = async <T>(method: Method, path: string, options?: Options): Promise<T> =>
   (await sendVersioned<T>(method, path, options)).object;
 
@@ -45,7 +45,7 @@ export interface Versioned<T> {
   readonly version: string | null;
 }
 
-/** The last change without an answer, and its key: Sonde does not repeat it. */
+/** The last change without a whole answer, and its key: Sonde does not repeat it. */
 let unanswered: { readonly change: string; readonly key: string; readonly at: number } | undefined;
 
 /** The same change later than this is another one. */
@@ -85,8 +85,12 @@ export async function sendVersioned<T>(
     if (signal?.aborted) throw cause;
     throw new ApiError(0, "Sonde is not responding. Is it running and reachable from here?");
   });
+  const answer = (await response.json().catch((cause: unknown) => {
+    if (signal?.aborted) throw cause;
+    if (response.ok) throw new ApiError(0, "The answer of Sonde broke off. Try again.");
+    return {};
+  })) as T & { readonly error_msg?: string };
   if (response.status < 500 && unanswered?.change === change) unanswered = undefined;
-  const answer = (await response.json().catch(() => ({}))) as T & { readonly error_msg?: string };
   if (response.ok) return { object: answer, version: response.headers.get("etag") };
   if (response.status === 401 && path !== SESSION && (await signedOut()))
     return sendVersioned(method, path, options);
