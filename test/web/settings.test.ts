@@ -250,6 +250,29 @@ it("a read-only key sees everything but secrets", { timeout: 120_000 }, async ()
 
 type Pages = Awaited<ReturnType<typeof startPages>>;
 
+it("what cannot be read is not guessed", { timeout: 120_000 }, async () => {
+  await using pages = await startPages();
+  const { id } = await pages.client.send<{ id: string }>("POST", "/auth/", {
+    meta: { name: "Shop", domain: "shop.example" },
+    settings: { auth_type: "OAUTH2" },
+  });
+  await pages.client.send("POST", "/tokens/", {
+    meta: { name: "Mine", auth_id: id },
+    token: { access_token: SECRETS.password },
+  });
+  const { page } = await pages.open("/tokens");
+  await page.getByRole("link", { name: "Shop" }).waitFor();
+  const unavailable = { status: 503, json: { error_msg: "The store is not available" } };
+  await page.route("**/api/2/auth/?*", (route) => route.fulfill(unavailable));
+  await page.reload();
+  await page.getByText("The store is not available").waitFor();
+  await page.getByRole("cell", { name: "Mine", exact: true }).waitFor();
+  expect(await page.getByText("no longer shared with you").count()).toBe(0);
+  await page.unrouteAll();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("link", { name: "Shop" }).waitFor();
+});
+
 it("nothing that is typed is lost", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
   await staysWhileSaving(pages);

@@ -24,18 +24,17 @@ const READ_EVERY_MS = 30_000;
 
 const changed = (): Promise<unknown> => invalidate(["tokens"], ["settings"]);
 
+const useSettings = () => useRead<List<ShownAuthSetting>>(["settings", "all"], "auth/?limit=1000");
+
 export function Tokens() {
   const { query } = useLocation();
   const authId = query["setting"] ?? "";
   const [edited, setEdited] = useState<ShownToken | "new" | null>(null);
-  const { data: settings } = useRead<List<ShownAuthSetting>>(
-    ["settings", "all"],
-    "auth/?limit=1000",
-  );
+  const settings = useSettings();
   const path = authId === "" ? "tokens/" : `tokens/auth/${encodeURIComponent(authId)}/`;
   const list = useList<ShownToken>(["tokens", authId], path, { everyMs: READ_EVERY_MS });
   const { rows, error, refetch } = list;
-  const all = settings?.results ?? [];
+  const all = settings.data?.results ?? [];
   const of = all.find(({ id }) => id === authId);
   const add = has("EDITOR") && all.length > 0 && (
     <button class="button primary" type="button" onClick={() => setEdited("new")}>
@@ -52,12 +51,13 @@ export function Tokens() {
         {add}
       </PageHead>
       <Fault error={error} retry={refetch} />
+      <Fault error={settings.error} retry={settings.refetch} />
       {!rows && !error && <Loading what="tokens" />}
       {rows?.length === 0 && (
         <Empty title="No tokens yet">
           <p>
             A token belongs to an authentication setting.{" "}
-            {settings && all.length === 0 && "Create a setting first."}
+            {settings.data && all.length === 0 && "Create a setting first."}
           </p>
           {add || (
             <a class="button" href="settings">
@@ -67,7 +67,11 @@ export function Tokens() {
         </Empty>
       )}
       {rows && rows.length > 0 && (
-        <TokenTable tokens={rows} settings={all} onEdit={(token) => setEdited(token)} />
+        <TokenTable
+          tokens={rows}
+          settings={settings.data?.results}
+          onEdit={(token) => setEdited(token)}
+        />
       )}
       <MoreButton list={list} />
       {edited && (
@@ -85,7 +89,8 @@ export function Tokens() {
 
 interface TokenTableProps {
   readonly tokens: readonly ShownToken[];
-  readonly settings: readonly ShownAuthSetting[];
+  /** Undefined: not known. */
+  readonly settings: readonly ShownAuthSetting[] | undefined;
   readonly onEdit: (token: ShownToken) => void;
 }
 
@@ -109,12 +114,7 @@ const TokenTable = ({ tokens, settings, onEdit }: TokenTableProps) => (
       </thead>
       <tbody>
         {tokens.map((token) => (
-          <TokenRow
-            key={token.id}
-            token={token}
-            setting={settings.find(({ id }) => id === token.meta.auth_id)}
-            onEdit={onEdit}
-          />
+          <TokenRow key={token.id} token={token} settings={settings} onEdit={onEdit} />
         ))}
       </tbody>
     </table>
@@ -123,14 +123,11 @@ const TokenTable = ({ tokens, settings, onEdit }: TokenTableProps) => (
 
 function TokenRow({
   token,
-  setting,
+  settings,
   onEdit,
-}: {
-  readonly token: ShownToken;
-  readonly setting: ShownAuthSetting | undefined;
-  readonly onEdit: TokenTableProps["onEdit"];
-}) {
+}: Pick<TokenTableProps, "settings" | "onEdit"> & { readonly token: ShownToken }) {
   const { id, meta } = token;
+  const setting = settings?.find((one) => one.id === meta.auth_id);
   const { tone, word, note } = stateOf(token, setting, now());
   return (
     <tr>
@@ -139,14 +136,14 @@ function TokenRow({
         {setting ? (
           <a href={`settings/${setting.id}`}>{setting.meta.name}</a>
         ) : (
-          <span class="muted">no longer shared with you</span>
+          settings && <span class="muted">no longer shared with you</span>
         )}
         <div class="mono small muted">{meta.domain}</div>
       </td>
       <td>{AUTH_TYPES[meta.auth_type].name}</td>
       <td class="name">
         <State tone={tone} word={word} />
-        {note && <div class="small muted">{note}</div>}
+        {settings && note && <div class="small muted">{note}</div>}
       </td>
       <td>
         <Time at={meta.last_update} />
