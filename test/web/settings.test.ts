@@ -270,7 +270,14 @@ it("what cannot be read is not guessed", { timeout: 120_000 }, async () => {
   expect(await page.getByText("no longer shared with you").count()).toBe(0);
   await page.unrouteAll();
   await page.getByRole("button", { name: "Try again" }).click();
-  await page.getByRole("link", { name: "Shop" }).waitFor();
+
+  await page.getByRole("link", { name: "Shop" }).click();
+  await page.getByRole("link", { name: "Mine" }).waitFor();
+  await page.context().setOffline(true);
+  await page.getByRole("link", { name: "Mine" }).click();
+  await page.getByText("Sonde is not responding.").first().waitFor();
+  await page.context().setOffline(false);
+  await page.getByRole("cell", { name: "Mine", exact: true }).waitFor();
 });
 
 it("nothing that is typed is lost", { timeout: 120_000 }, async () => {

@@ -13,6 +13,9 @@ export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: FRESH_MS,
+      // Sonde may be on this machine or its network, also while the browser has no connection.
+      networkMode: "always",
+      refetchOnReconnect: true,
       retry: (failures, error) =>
         failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
     },
