@@ -1,6 +1,7 @@
 // Signing in to the pages and out of them, in a real browser.
 import { expect, it } from "vitest";
 import { openPage, startBrowser } from "../support/browser.ts";
+import { startPages } from "../support/pages.ts";
 import { runSonde, startSonde } from "../support/process.ts";
 
 const KEY = "0123456789abcdefghijABCDEFGHIJ01";
@@ -76,3 +77,23 @@ it(
     expect(faults).toEqual([]);
   },
 );
+
+it("a session is neither taken for ended nor for open", { timeout: 120_000 }, async () => {
+  await using pages = await startPages();
+  const title = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
+  const { page, faults } = await pages.open("/tokens");
+  await title("Tokens");
+  const unavailable = { status: 503, json: { error_msg: "The store is not available" } };
+  await page.route("**/api/2/session/", (route) => route.fulfill(unavailable));
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("You are still signed in. The store is not available").waitFor();
+  await page.unrouteAll();
+
+  const [cookie] = await page.context().cookies();
+  const headers = { cookie: `${cookie?.name}=${cookie?.value}`, origin: pages.api };
+  const ended = await fetch(`${pages.api}/api/2/session/`, { method: "DELETE", headers });
+  expect(ended.status).toBe(200);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("API key").waitFor();
+  expect(faults).toEqual([]);
+});

@@ -5,7 +5,7 @@ import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { focusMain } from "./focus.ts";
 import { leaving } from "./history-guard.ts";
-import { Announcement } from "./parts/announcement.tsx";
+import { announce, Announcement } from "./parts/announcement.tsx";
 import { Live } from "./parts/live.tsx";
 import { Logo } from "./parts/logo.tsx";
 import { PageBoundary } from "./parts/page-fault.tsx";
@@ -157,9 +157,12 @@ function SideFooter() {
         {owner}
         {org ? ` of ${org}` : ""} <span class="muted">({access_level} key)</span>
       </span>
-      <button class="button" type="button" onClick={() => leaving(() => void signOut())}>
+      <button class="button" type="button" onClick={() => leaving(() => void leave())}>
         Sign out
       </button>
     </footer>
   );
 }
+
+const leave = (): Promise<void> =>
+  signOut().catch(({ message }: Error) => announce(`You are still signed in. ${message}`));

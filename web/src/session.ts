@@ -54,14 +54,15 @@ onSignedOut(() => {
   return interruption.peek() ? settled.promise : Promise.resolve(false);
 });
 
+/** Returns null for a session that has ended. */
+function ended(cause: unknown): null {
+  if (cause instanceof ApiError && cause.status === 401) return null;
+  throw cause;
+}
+
 /** Rejects if Sonde does not answer, or answers with an error other than 401. */
 export async function readSession(): Promise<void> {
-  become(
-    await send<Principal>("GET", "session/").catch((cause: unknown) => {
-      if (cause instanceof ApiError && cause.status === 401) return null;
-      throw cause;
-    }),
-  );
+  become(await send<Principal>("GET", "session/").catch(ended));
 }
 
 const SIGNED = "signed-in-or-out";
@@ -83,8 +84,9 @@ export async function signIn(credential: string): Promise<void> {
   tellOthers();
 }
 
+/** Rejects like `readSession`. */
 export async function signOut(): Promise<void> {
-  await send("DELETE", "session/");
+  await send("DELETE", "session/").catch(ended);
   become(null);
   tellOthers();
 }
