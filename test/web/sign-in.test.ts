@@ -87,7 +87,12 @@ it("a session is neither taken for ended nor for open", { timeout: 120_000 }, as
   await page.route("**/api/2/session/", (route) => route.fulfill(unavailable));
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByText("You are still signed in. The store is not available").waitFor();
+  await page.reload();
+  await page.getByText("The store is not available").waitFor();
+  expect(await page.getByLabel("API key").count()).toBe(0);
   await page.unrouteAll();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await title("Tokens");
 
   const [cookie] = await page.context().cookies();
   const headers = { cookie: `${cookie?.name}=${cookie?.value}`, origin: pages.api };

@@ -7,7 +7,7 @@ import { Layout } from "./layout.tsx";
 import { Interruption } from "./parts/interruption.tsx";
 import { page } from "./parts/page-fault.tsx";
 import { NotFound } from "./pages/not-found.tsx";
-import { SignIn } from "./pages/sign-in.tsx";
+import { NoAnswer, SignIn } from "./pages/sign-in.tsx";
 import { session } from "./session.ts";
 
 const Calls = page(() => import("./pages/calls/calls.tsx").then((part) => part.Calls));
@@ -83,8 +83,10 @@ export const App = () => (
         </ErrorBoundary>
         <Interruption />
       </Layout>
-    ) : (
+    ) : session.value === null ? (
       <SignIn />
+    ) : (
+      <NoAnswer />
     )}
   </LocationProvider>
 );

@@ -9,7 +9,7 @@ import "./styles/parts.css";
 import { applyTheme } from "./theme.ts";
 
 applyTheme();
-// If Sonde does not answer, the pages say so.
+// If Sonde does not answer, the pages ask again, and say so.
 await readSession().catch(() => undefined);
 followSession();
 startEvents();

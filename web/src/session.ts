@@ -6,7 +6,7 @@ import { ApiError, onSignedOut, send } from "./api.ts";
 import { isHeld } from "./history-guard.ts";
 import { now } from "./now.ts";
 
-/** The signed-in reader. Undefined until known; null: none. */
+/** The signed-in reader. Undefined until Sonde has answered; null: none. */
 export const session = signal<Principal | null | undefined>(undefined);
 
 /**

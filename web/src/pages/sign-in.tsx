@@ -3,7 +3,8 @@ import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import { KeyForm } from "../parts/key-form.tsx";
 import { Logo } from "../parts/logo.tsx";
-import { signIn } from "../session.ts";
+import { Fault } from "../parts/notice.tsx";
+import { readSession, signIn } from "../session.ts";
 
 const LINK_FAULT =
   "This link has been used, has expired, or is incomplete. Sign in with a key, or get a new link as shown below.";
@@ -38,6 +39,24 @@ export function SignIn() {
           No key? On the hub, <code>sonde keys link</code> prints a link that works once, within an
           hour.
         </p>
+      </div>
+    </main>
+  );
+}
+
+/** Shown while it is not known who is signed in. */
+export function NoAnswer() {
+  const [error, setError] = useState<Error | null>(null);
+  const ask = (): Promise<void> => readSession().catch(setError);
+  useEffect(() => void ask(), []);
+  return (
+    <main class="sign-in">
+      <div class="card">
+        <h1 class="brand">
+          <Logo />
+          Sonde
+        </h1>
+        <Fault error={error} retry={ask} />
       </div>
     </main>
   );
