@@ -78,6 +78,23 @@ it(
   },
 );
 
+it("a link works while somebody is signed in", { timeout: 120_000 }, async () => {
+  await using pages = await startPages();
+  const { page, faults } = await pages.open("/calls");
+  const env = { SONDE_DATA_DIR: pages.sonde.dataDir, SONDE_PUBLIC_URL: pages.api };
+  const { stdout } = await runSonde(["keys", "link"], { env });
+  const link = stdout.trim();
+  expect(link).toContain("/sign-in#");
+  for (const said of ["", "This link has been used, has expired, or is incomplete."]) {
+    await page.goto("about:blank");
+    await page.goto(link);
+    await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
+    await page.getByRole("status").filter({ hasText: said }).first().waitFor({ state: "attached" });
+    expect(page.url()).toBe(`${pages.api}/`);
+  }
+  expect(faults).toEqual([]);
+});
+
 it("a session is neither taken for ended nor for open", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
   const title = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();

@@ -7,7 +7,7 @@ import { Layout } from "./layout.tsx";
 import { Interruption } from "./parts/interruption.tsx";
 import { page } from "./parts/page-fault.tsx";
 import { NotFound } from "./pages/not-found.tsx";
-import { NoAnswer, SignIn } from "./pages/sign-in.tsx";
+import { Arrival, NoAnswer, SignIn } from "./pages/sign-in.tsx";
 import { session } from "./session.ts";
 
 const Calls = page(() => import("./pages/calls/calls.tsx").then((part) => part.Calls));
@@ -78,6 +78,7 @@ export const App = () => (
             <Route path={`${base}locations`} component={Locations} />
             <Route path={`${base}keys`} component={Keys} />
             <Route path={`${base}audit`} component={Audit} />
+            <Route path={`${base}sign-in`} component={Arrival} />
             <Route default component={NotFound} />
           </Router>
         </ErrorBoundary>

@@ -1,15 +1,25 @@
 // Signs in with a key, or by a one-time link with its code in the fragment.
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
+import { announce } from "../parts/announcement.tsx";
 import { KeyForm } from "../parts/key-form.tsx";
 import { Logo } from "../parts/logo.tsx";
 import { Fault } from "../parts/notice.tsx";
 import { readSession, signIn } from "../session.ts";
 
-const LINK_FAULT =
-  "This link has been used, has expired, or is incomplete. Sign in with a key, or get a new link as shown below.";
+const LINK_FAULT = "This link has been used, has expired, or is incomplete.";
 
 const isCode = (text: string): boolean => /^[\w-]{43}$/.test(text);
+
+/** Signs in with the code of a link. Rejects with what to tell the reader. */
+async function follow(code: string): Promise<void> {
+  history.replaceState(null, "", location.pathname);
+  // Rejects keys: with a link to the sender's key, others would store secrets as the sender.
+  if (!isCode(code)) throw new Error(LINK_FAULT);
+  await signIn(code).catch((cause: Error) => {
+    throw cause.message === "Unauthorized" ? new Error(LINK_FAULT) : cause;
+  });
+}
 
 export function SignIn() {
   const [fault, setFault] = useState<string>();
@@ -20,11 +30,12 @@ export function SignIn() {
   useEffect(() => {
     const code = location.hash.slice(1);
     if (code === "") return;
-    history.replaceState(null, "", location.pathname);
-    // Rejects keys: with a link to the sender's key, others would store secrets as the sender.
-    if (!isCode(code)) return setFault(LINK_FAULT);
-    signIn(code).then(arrive, ({ message }: Error) =>
-      setFault(message === "Unauthorized" ? LINK_FAULT : message),
+    follow(code).then(arrive, ({ message }: Error) =>
+      setFault(
+        message === LINK_FAULT
+          ? `${message} Sign in with a key, or get a new link as shown below.`
+          : message,
+      ),
     );
   }, []);
   return (
@@ -42,6 +53,19 @@ export function SignIn() {
       </div>
     </main>
   );
+}
+
+/** The page of a link that is opened while somebody is signed in. */
+export function Arrival() {
+  const { route } = useLocation();
+  useEffect(() => {
+    const code = location.hash.slice(1);
+    const followed = code === "" ? Promise.resolve() : follow(code);
+    void followed
+      .catch(({ message }: Error) => announce(`${message} You are still signed in.`))
+      .then(() => route(new URL(document.baseURI).pathname, true));
+  }, []);
+  return null;
 }
 
 /** Shown while it is not known who is signed in. */
