@@ -1,6 +1,6 @@
 // How the page of a call reads its address, statistics and histograms.
 import { describe, expect, it } from "vitest";
-import { binsOf, placeOf } from "../../web/src/pages/call/bins.ts";
+import { binsOf, countsFrom, placeOf } from "../../web/src/pages/call/bins.ts";
 import { toneOfDay } from "../../web/src/pages/call/day-tone.ts";
 import { alignTo, sampleOfStat, withMissed, withTimesOf } from "../../web/src/pages/call/sample.ts";
 import type { StatEntry } from "../../web/src/pages/call/sample.ts";
@@ -139,6 +139,16 @@ describe("bins", () => {
       for (const [at, bin] of bins.entries()) expect(bins[at + 1]?.from ?? bin.to).toBe(bin.to);
     }
     expect(binsOf([])).toEqual([]);
+  });
+
+  it("count the slow calls in a bar that begins with faster ones", () => {
+    const buckets = [bucket(12, 5), bucket(400, 2), bucket(410, 3), bucket(30_000)];
+    const bins = [
+      { from: 12, to: 300, count: 5 },
+      { from: 300, to: 500, count: 5 },
+      { from: 500, to: 30_001, count: 1 },
+    ];
+    expect(countsFrom(405, buckets, bins)).toEqual([0, 3, 1]);
   });
 
   it("tell where a latency lies", () => {

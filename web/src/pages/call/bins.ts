@@ -18,6 +18,18 @@ export function binsOf(buckets: readonly Bucket[], most = 40): Bucket[] {
   return bins;
 }
 
+/** Returns, for each bin, how many of its calls took `ms` or longer. */
+export const countsFrom = (
+  ms: number,
+  buckets: readonly Bucket[],
+  bins: readonly Bucket[],
+): number[] =>
+  bins.map((bin) =>
+    buckets
+      .filter(({ from }) => from >= ms && from >= bin.from && from < bin.to)
+      .reduce((sum, { count }) => sum + count, 0),
+  );
+
 /** Tells whether all bins have the same width, apart from rounding. */
 export function areEven(bins: readonly Bucket[]): boolean {
   const widths = bins.map(({ from, to }) => to - from);

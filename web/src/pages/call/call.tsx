@@ -124,7 +124,7 @@ function ChartsOf({ id, places, view }: ChartsProps & { readonly view: View }) {
       )}
       <div class="columns">
         {!hasNone && histogram.data && (
-          <HistogramChart histogram={histogram.data} places={places} />
+          <HistogramChart histogram={histogram.data} places={places} type={view.type} />
         )}
         <div class="stack">
           {!hasNone && histogram.data && <ResultCodes histogram={histogram.data} />}

@@ -7,21 +7,28 @@ import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { State } from "../../parts/state.tsx";
 import { toneOf } from "../../parts/tone.ts";
 import { OUTCOMES } from "../result/outcomes.ts";
-import { areEven, binsOf, placeOf } from "./bins.ts";
+import { areEven, binsOf, countsFrom, placeOf } from "./bins.ts";
 import { NoCalls } from "./latency.tsx";
 import type { HistogramAnswer } from "./reads.ts";
+import type { View } from "./view.ts";
 
 interface DistributionProps {
   readonly histogram: HistogramAnswer;
   readonly places: readonly Place[];
 }
 
-export function HistogramChart({ histogram: { buckets, locations }, places }: DistributionProps) {
+export function HistogramChart({
+  histogram: { buckets, locations },
+  places,
+  type,
+}: DistributionProps & Pick<View, "type">) {
   const fences = locations.flatMap(({ location_id, outlier_from, outliers }) =>
     outlier_from === null ? [] : [{ location_id, outlier_from, outliers }],
   );
   const bins = binsOf(buckets ?? []);
-  // From the highest limit on, a latency is an outlier at every location.
+  // From the highest limit on, a call that passed is an outlier at every location. Only these are
+  // outliers: the buckets of every call do not tell which passed.
+  const isMarked = type === "COMPLETE" && fences.some(({ outliers }) => outliers > 0);
   const highest = Math.max(...fences.map(({ outlier_from }) => outlier_from));
   const edge = (place: number): string =>
     formatMs(bins[Math.floor(place)]?.from ?? bins.at(-1)?.to ?? 0);
@@ -33,7 +40,7 @@ export function HistogramChart({ histogram: { buckets, locations }, places }: Di
       {bins.length > 0 && (
         <Chart
           title="Calls by latency"
-          caption={captionOf(bins, fences)}
+          caption={captionOf(bins, isMarked ? fences.length : 0)}
           x={bins.map((_, at) => at)}
           isTime={false}
           formatX={edge}
@@ -45,13 +52,17 @@ export function HistogramChart({ histogram: { buckets, locations }, places }: Di
               draw: "bars",
             },
           ]}
-          marks={[
-            {
-              label: "Outliers",
-              tone: "warn",
-              counts: bins.map(({ from, count }) => (from >= highest ? count : 0)),
-            },
-          ]}
+          marks={
+            isMarked
+              ? [
+                  {
+                    label: "Outliers",
+                    tone: "warn",
+                    counts: countsFrom(highest, buckets ?? [], bins),
+                  },
+                ]
+              : []
+          }
           lines={
             fences.length === 1 && highest < (bins.at(-1)?.to ?? 0)
               ? [{ x: placeOf(highest, bins), label: `Outliers from ${formatMs(highest)}` }]
@@ -73,11 +84,13 @@ interface Fence {
   readonly outliers: number;
 }
 
-const captionOf = (bins: readonly Bucket[], fences: readonly Fence[]): string =>
+/** `marked`: the number of locations whose outliers are marked. */
+const captionOf = (bins: readonly Bucket[], marked: number): string =>
   [
     "Calls at each latency.",
     ...(areEven(bins) ? [] : ["Bars are wider, in milliseconds, where calls are slow."]),
-    ...(fences.some(({ outliers }) => outliers > 0) ? ["A triangle marks outliers."] : []),
+    ...(marked === 1 ? ["A triangle marks outliers."] : []),
+    ...(marked > 1 ? ["A triangle marks what is an outlier at each location."] : []),
   ].join(" ");
 
 interface FencesProps {
