@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { pathOf } from "../client/api.ts";
 import type { Json } from "../client/api.ts";
-import { column, numberColumn } from "../client/columns.ts";
+import { column, numberColumn, percentColumn } from "../client/columns.ts";
 import { describe } from "../client/fields.ts";
 import { findObject } from "../client/find-object.ts";
 import type { Column } from "../client/table.ts";
@@ -86,8 +86,8 @@ const MEASURES: readonly Column<Json>[] = [
     align: "right",
     cell: ({ rank, band, score }) => (rank === -1 || band === null ? null : Number(score)),
   },
-  numberColumn("PASSED %", "pass_percent", 2),
-  numberColumn("OUTLIERS %", "outlier_percent", 2),
+  percentColumn("PASSED %", "pass_percent"),
+  percentColumn("OUTLIERS %", "outlier_percent"),
   numberColumn("MEAN MS", "mean_test_length"),
 ];
 

@@ -3,7 +3,7 @@ import { Option } from "commander";
 import type { Command } from "commander";
 import { pathOf } from "../client/api.ts";
 import type { Json } from "../client/api.ts";
-import { numberColumn } from "../client/columns.ts";
+import { numberColumn, percentColumn } from "../client/columns.ts";
 import { findObject } from "../client/find-object.ts";
 import type { Column } from "../client/table.ts";
 import { PERIOD_KINDS } from "../model/periods.ts";
@@ -67,7 +67,7 @@ const TIME: Column<Json> = { heading: "TIME", cell: ({ time }) => String(time) }
 const PERIOD_COLUMNS = [
   TIME,
   numberColumn("CALLS", "count"),
-  numberColumn("PASSED %", "adv_stat.pass_percent", 2),
+  percentColumn("PASSED %", "adv_stat.pass_percent"),
   numberColumn("AVG MS", "avg_latency"),
   numberColumn("P50", "adv_stat.p50"),
   numberColumn("P95", "adv_stat.p95"),

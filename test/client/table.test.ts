@@ -1,5 +1,6 @@
 // How text from elsewhere is shown: harmless, aligned, and cut to the terminal's width.
 import { describe, expect, it } from "vitest";
+import { percentColumn } from "../../src/client/columns.ts";
 import { exitCodeOf } from "../../src/client/outcome.ts";
 import { tableOf } from "../../src/client/table.ts";
 import type { Screen } from "../../src/client/table.ts";
@@ -122,4 +123,14 @@ it.each([
   ["QUEUED", null, 4],
 ] as const)("%s exits with its code", (result, result_category, code) => {
   expect(exitCodeOf({ result, result_category })).toBe(code);
+});
+
+it.each([
+  [100, "100.00"],
+  [(100 * 49_999) / 50_000, "99.99"],
+  [64.1, "64.10"],
+  [0, "0.00"],
+  [null, null],
+])("%s percent is the cell %s: a failure never shows as 100", (pass_percent, cell) => {
+  expect(percentColumn("PASSED %", "pass_percent").cell({ pass_percent })).toBe(cell);
 });

@@ -1,4 +1,5 @@
 // Numbers with their units.
+import { percentText } from "../../../src/model/percent.ts";
 
 /** Milliseconds: `0.42 ms`, `12.3 ms`, `1.24 s`, whole ones `6 ms`; an en dash for none. */
 export function formatMs(ms: number | null | undefined): string {
@@ -9,13 +10,12 @@ export function formatMs(ms: number | null | undefined): string {
   return `${ms.toFixed(ms >= 10 ? 1 : 2)} ms`;
 }
 
-/** Two decimals, to compare a column. Rounds down: a failure never shows as 100. */
+/** Two decimals, rounded down; exactly 0 and 100 have none. */
 export function formatPercent(percent: number | null | undefined): string {
   if (percent == null) return "–";
-  // Removes the error of binary numbers before it is rounded down: 64.1 * 100 is 6409.999999999999.
-  const hundredths = Number((percent * 100).toFixed(6));
-  if (hundredths === 10_000 || hundredths === 0) return `${hundredths / 100} %`;
-  return `${(Math.floor(hundredths) / 100).toFixed(2)} %`;
+  const text = percentText(percent);
+  if (text === "100.00") return "100 %";
+  return Number(percent.toFixed(8)) === 0 ? "0 %" : `${text} %`;
 }
 
 /** `p95: 95 of 100 calls took this long or less.`, `p50: half of the calls took …`. */
