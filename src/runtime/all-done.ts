@@ -1,7 +1,7 @@
 // Works that run at the same time, and end together.
 
 /** Waits for all to end, then rejects with the first failure in their order. */
-export async function allDone(works: readonly Promise<void>[]): Promise<void> {
+export async function allDone(works: readonly Promise<unknown>[]): Promise<void> {
   for (const end of await Promise.allSettled(works))
     if (end.status === "rejected") throw end.reason;
 }

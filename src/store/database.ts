@@ -1,8 +1,10 @@
 // A connected database of either dialect, as shared by the parts of the store.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Kysely, RawBuilder, Transaction } from "kysely";
 import { unavailable } from "../model/errors.ts";
 import type { ReportedResult } from "../model/result.ts";
+import { allDone } from "../runtime/all-done.ts";
 import type { BulkInsert, BulkRow, RunBulk } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
 
@@ -109,6 +111,17 @@ export async function insertRows<Column extends string>(
 ): Promise<void> {
   if (!kysely.isTransaction) throw new Error("rows are inserted in a transaction only");
   if (rows.length > 0) await runBulk(kysely, insert, rows);
+}
+
+/** Runs the statement; on PostgreSQL, this thread does `work` meanwhile. */
+export async function meanwhile<T>(
+  { rowLocks }: Database,
+  statement: Promise<unknown>,
+  work: () => T,
+): Promise<T> {
+  const done = (rowLocks ? nextTurn() : statement).then(work);
+  await allDone([statement, done]);
+  return done;
 }
 
 /** A condition on any number of values that keeps the statement's text constant. */

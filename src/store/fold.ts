@@ -19,14 +19,11 @@ export type CountedPlace = Pick<CountedResult, "call_id" | "location_id" | "resu
 
 type NumberOf = (name: string) => number;
 
-/** Adds `added` to the statistics and subtracts `replaced`, which are MISSED results. */
-export async function foldResults(
+/** Makes the changes of `statChanges`. */
+export async function changeStats(
   database: Database,
-  added: readonly CountedResult[],
-  replaced: readonly CountedPlace[],
-  numberOf: NumberOf,
+  changes: readonly StatChange[],
 ): Promise<void> {
-  const changes = changesOf(added, replaced, numberOf);
   await insertRows(database, MERGE_STATS, changes.map(toRow));
   await insertRows(database, MERGE_BUCKETS, changes.flatMap(toBucketRows));
 }
@@ -70,23 +67,24 @@ type Key = Record<(typeof KEY)[number], number>;
 
 const KEY = ["kind", "period", "call", "location", "result"] as const;
 
-interface Change {
+export interface StatChange {
   readonly key: Key;
   readonly summary: Summary;
 }
 
-function changesOf(
+/** How statistics change by results that are added, and MISSED results that they replace. */
+export function statChanges(
   added: readonly CountedResult[],
   replaced: readonly CountedPlace[],
   numberOf: NumberOf,
-): Change[] {
+): StatChange[] {
   // Results of the same hour share their day and month.
   const byHour = Map.groupBy(
     added,
     ({ call_id, location_id, result, time }) =>
       `${call_id}|${location_id}|${result}|${periodStart("HOUR", time)}`,
   );
-  const changes = new Map<string, Change>();
+  const changes = new Map<string, StatChange>();
   const add = (place: CountedPlace, summary: Summary): void => {
     for (const kind of KEPT_KINDS) {
       const key = keyOf(place, kind, periodStart(kind, place.time), numberOf);
@@ -123,7 +121,7 @@ const compare = (a: Key, b: Key): number =>
   a.location - b.location ||
   a.result - b.result;
 
-const toRow = ({ key, summary }: Change): BulkRow<StatColumn> => {
+const toRow = ({ key, summary }: StatChange): BulkRow<StatColumn> => {
   const { count, min, max, mean, m2, m3, phases } = summary;
   const { dns, tcp, handshake, upload, processing, download } = phases;
   return {
@@ -149,7 +147,7 @@ const toRow = ({ key, summary }: Change): BulkRow<StatColumn> => {
   };
 };
 
-const toBucketRows = ({ key, summary }: Change): BulkRow<keyof Key | "bucket" | "count">[] =>
+const toBucketRows = ({ key, summary }: StatChange): BulkRow<keyof Key | "bucket" | "count">[] =>
   [...summary.buckets].map(([bucket, count]) => ({ ...key, bucket, count }));
 
 type PhaseColumn = (typeof PHASE_SUMS)[number];

@@ -8,8 +8,8 @@ import type { TargetKind } from "../model/tick.ts";
 import { takeExcluded } from "./bulk.ts";
 import type { BulkInsert, BulkRow } from "./bulk.ts";
 import type { Database } from "./database.ts";
-import { insertRows, isAmong } from "./database.ts";
-import { foldResults } from "./fold.ts";
+import { insertRows, isAmong, meanwhile } from "./database.ts";
+import { changeStats, statChanges } from "./fold.ts";
 import type { CountedPlace } from "./fold.ts";
 import { namesOf, numberNames } from "./names.ts";
 import type { PendingRun } from "./records.ts";
@@ -166,13 +166,17 @@ export async function storeOutcomes(
     ...replaced.flatMap(({ call_id, location_id, result }) => [call_id, location_id, result]),
   ]);
   const rows = stored.map(({ owner, result }) => toRow(owner, result, numberOf));
-  await insertRows(database, INSERT_RESULTS, rows);
+  const details = await meanwhile(database, insertRows(database, INSERT_RESULTS, rows), () => [
+    ...results.flatMap((result) => toDetailsRow(result) ?? []),
+    ...outcomes.flatMap(contextRows),
+  ]);
   await noteSpans(database, rows);
-  const details = results.flatMap((result) => toDetailsRow(result) ?? []);
-  await insertRows(database, INSERT_DETAILS, [...details, ...outcomes.flatMap(contextRows)]);
-  await insertRows(database, INSERT_WORKFLOW_RESULTS, outcomes.flatMap(toWorkflowRow));
   const counted = results.map(countedResult);
-  await foldResults(database, counted, replaced, numberOf);
+  const changes = await meanwhile(database, insertRows(database, INSERT_DETAILS, details), () =>
+    statChanges(counted, replaced, numberOf),
+  );
+  await insertRows(database, INSERT_WORKFLOW_RESULTS, outcomes.flatMap(toWorkflowRow));
+  await changeStats(database, changes);
   await markLate(database, [...counted, ...replaced], numberOf);
   const workflows = outcomes.flatMap(({ workflow }) => workflow ?? []);
   await noteRecorded(database, results, workflows);
