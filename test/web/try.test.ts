@@ -191,7 +191,13 @@ async function saysWhereNoAgentIs({ target, pages }: Try): Promise<void> {
   await client.deploy(id, { frequency: 60 });
   const { page, faults } = await pages.open(`/calls/${id}`);
   const dialog = page.getByRole("dialog");
+  const unavailable = { status: 503, json: { error_msg: "The locations are not available" } };
+  await page.route("**/api/2/agents/info*", (route) => route.fulfill(unavailable));
+  await page.reload();
   await button(page, "Deploy").first().click();
+  await dialog.getByText("The locations are not available").waitFor();
+  await page.unrouteAll();
+  await dialog.getByRole("button", { name: "Try again" }).click();
   await dialog.getByText("already deployed: every hour").waitFor();
   expect(await dialog.getByRole("checkbox", { checked: true }).count()).toBe(0);
   await dialog.getByLabel("Empty place").check();

@@ -25,10 +25,16 @@ export interface Place {
 
 /** Returns the locations, the default one first; empty until they are known. */
 export function useLocations(): readonly Place[] {
-  const { data } = useInfo();
-  return Object.entries(data?.locations ?? {})
+  return useLocationsRead().places;
+}
+
+/** Returns the same, and why they are not known. */
+export function useLocationsRead() {
+  const { data, error, refetch } = useInfo();
+  const places: readonly Place[] = Object.entries(data?.locations ?? {})
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(([id, name]) => ({ id, name: id === "" ? `Default (${name})` : name || id }));
+  return { places, error: data ? null : error, refetch };
 }
 
 /** Returns the id that the empty id stands for; empty until the locations are known. */

@@ -6,7 +6,13 @@ import { useDeployments } from "../deployments.ts";
 import type { Deployment } from "../deployments.ts";
 import { useSending } from "../form.ts";
 import { leaving } from "../history-guard.ts";
-import { idOfDefault, nameOfLocation, useLacks, useLocations } from "../locations.tsx";
+import {
+  idOfDefault,
+  nameOfLocation,
+  useLacks,
+  useLocations,
+  useLocationsRead,
+} from "../locations.tsx";
 import { invalidate } from "../queries.ts";
 import type { Target } from "../runs.ts";
 import { announce } from "./announcement.tsx";
@@ -24,8 +30,19 @@ interface DeployDialogProps {
 
 /** Opens once the locations and the target's deployments are known. */
 export function DeployDialog(props: DeployDialogProps) {
-  const places = useLocations();
+  const { places, error: unread, refetch } = useLocationsRead();
   const { data, error } = useDeployments(props.target);
+  if (unread)
+    return (
+      <Dialog title={`Deploy ${props.target.name}`} onClose={props.onClose}>
+        <Fault error={unread} retry={refetch} />
+        <footer>
+          <button class="button" type="button" onClick={props.onClose}>
+            Close
+          </button>
+        </footer>
+      </Dialog>
+    );
   return places.length > 0 && (data || error) ? (
     <DeployForm {...props} deployments={data?.results ?? []} />
   ) : null;
