@@ -84,7 +84,7 @@ function leadFinding({ now, lease, deployments }: SchedulerFacts): Finding {
     );
   if (lease.cursor > newestOpenSlot(now) + ALLOWED_AHEAD_MS)
     return nothing(
-      `the scheduler opens no slot until its clock is there again: ${cursor}, ${lengthOf(lease.cursor - now)} ahead`,
+      `the scheduler opens no slot until its clock reaches the newest one again: ${cursor}, ${lengthOf(lease.cursor - now)} ahead`,
       "the clock was set back: if it is right now, wait; the runs until then have their outcomes",
     );
   return ok(`a scheduler leads, and ${cursor}`);

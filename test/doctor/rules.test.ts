@@ -159,7 +159,7 @@ describe("the scheduler", () => {
     ],
     [
       { expires_at: NOW + 5000, cursor: cursor + 24 * 3_600_000 },
-      /^failure: the scheduler opens no slot until its clock is there again: slots are open up to 2026-10-06T12:00:00Z, 24 h ahead$/,
+      /^failure: the scheduler opens no slot until its clock reaches the newest one again: slots are open up to 2026-10-06T12:00:00Z, 24 h ahead$/,
     ],
     [{ expires_at: 0, cursor }, /^failure: no scheduler leads: /],
     [undefined, "failure: no scheduler has ever run on this database"],
