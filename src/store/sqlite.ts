@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { SQLInputValue, StatementSync } from "node:sqlite";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import {
   CompiledQuery,
@@ -26,6 +27,7 @@ import { unavailable } from "../model/errors.ts";
 import { textOfInsert } from "./bulk.ts";
 import type { BulkInsert, BulkRow, BulkValue } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
+import { chunksOf } from "./database.ts";
 import type { Database } from "./database.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
 
@@ -46,7 +48,7 @@ export function openSqlite({ path, clock, metrics, readOnly = false }: SqliteOpt
   return {
     kysely: new Kysely<Schema>({ dialect: sqliteDialect(database, statements, guarded) }),
     rowLocks: false,
-    runBulk: async (_kysely, insert, rows) => runForEach(statements, guarded, insert, rows),
+    runBulk: (_kysely, insert, rows) => runForEach(statements, guarded, insert, rows),
     isTransient: () => false,
     numbers: new Map(),
     afterCommit: (work) => work(),
@@ -93,13 +95,16 @@ function openToRead(path: string): DatabaseSync {
   return database;
 }
 
+/** A few milliseconds of rows: sockets and timers wait no longer. */
+const ROWS_AT_ONCE = 200;
+
 /** Runs within Kysely's transaction, which owns the only connection. */
-function runForEach(
+async function runForEach(
   statements: Statements,
   guarded: Guard,
   insert: BulkInsert,
   rows: readonly BulkRow[],
-): void {
+): Promise<void> {
   const columns = Object.keys(insert.columns);
   const parameterOf = (_: string, column: string): string => `?${columns.indexOf(column) + 1}`;
   const text = textOfInsert(
@@ -107,9 +112,11 @@ function runForEach(
     (expressions) => `values (${expressions.replaceAll(/given\.(\w+)/g, parameterOf)})`,
   );
   const statement = statements(text);
-  guarded(() => {
-    for (const row of rows) statement.run(...columns.map((column) => row[column] as BulkValue));
-  });
+  const run = (row: BulkRow) => statement.run(...columns.map((name) => row[name] as BulkValue));
+  for (const chunk of chunksOf(rows, ROWS_AT_ONCE)) {
+    guarded(() => chunk.forEach(run));
+    if (rows.length > ROWS_AT_ONCE) await nextTurn();
+  }
 }
 
 function sqliteDialect(database: DatabaseSync, statements: Statements, guarded: Guard): Dialect {
