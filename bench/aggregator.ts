@@ -1,6 +1,6 @@
 // Results per second recorded and folded into statistics as the table grows, and the disk space of
-// each, on SQLite and PostgreSQL. Batches hold 1,000 results of 1,000 calls, with details; they are
-// due from now on, a minute apart.
+// each, on SQLite and PostgreSQL. Batches are those of a backlog: 5,000 results of 1,000 calls, with
+// details, which are due from now on, a minute apart.
 import { runBenchmark } from "./support/benchmark.ts";
 import type { Benchmark } from "./support/benchmark.ts";
 import { createPostgres, createSqlite, NO_POSTGRES } from "./support/database.ts";
@@ -8,15 +8,14 @@ import type { BenchDatabase } from "./support/database.ts";
 import { diskFigures, readDiskUse } from "./support/disk.ts";
 import type { DiskUse } from "./support/disk.ts";
 import type { Figure } from "./support/figures.ts";
-import { startFolder } from "./support/folding.ts";
+import { FOLDED_BATCH, startFolder } from "./support/folding.ts";
 import type { Folded } from "./support/folding.ts";
-import { BATCH } from "./support/results.ts";
 import { cpuMs } from "./support/usage.ts";
 
 const SIZES = [100_000, 1_000_000];
 const SMOKE_SIZES = [0];
 /** Batches per round. */
-const BATCHES = 10;
+const BATCHES = 2;
 
 const RATE_GOALS = { SQLite: 20_000, PostgreSQL: 10_000 };
 
@@ -41,7 +40,7 @@ async function measure(
   let first: readonly number[] | undefined;
   for (const size of options.results ?? (options.smoke ? SMOKE_SIZES : SIZES)) {
     say(`${name}: up to ${size} results`);
-    for (; stored < size; stored += batches * BATCH) await folder.record(batches);
+    for (; stored < size; stored += batches * FOLDED_BATCH) await folder.record(batches);
     const rounds: (Folded & { readonly server: number })[] = [];
     for (let round = 0; round < options.rounds; round += 1) {
       const before = database.pid === undefined ? 0 : cpuMs(database.pid);
@@ -49,8 +48,8 @@ async function measure(
       const server = database.pid === undefined ? 0 : cpuMs(database.pid) - before;
       rounds.push({ ...folded, server });
     }
-    stored += options.rounds * batches * BATCH;
-    const results = batches * BATCH;
+    stored += options.rounds * batches * FOLDED_BATCH;
+    const results = batches * FOLDED_BATCH;
     const cost = rounds.map(({ ms }) => ms / results);
     add(
       {

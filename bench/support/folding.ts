@@ -1,7 +1,9 @@
-// Records results in a store, in its own process on the measured core. Its argument is the
-// store's location as JSON. Each message orders a number of batches; it answers with their cost.
+// Records results in a store as an aggregator does that has a backlog, in its own process on the
+// measured core. Its argument is the store's location as JSON. Each message orders a number of
+// batches; it answers with their cost.
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { MAX_REPORTS_PER_BATCH } from "../../src/bus/bus.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { forkChild, stopChild } from "./children.ts";
@@ -10,6 +12,9 @@ import { openBenchStore } from "./database.ts";
 import { BATCH, reportOf, runsOf } from "./results.ts";
 
 const CALLS = 1000;
+
+/** Results in a batch. */
+export const FOLDED_BATCH = MAX_REPORTS_PER_BATCH;
 
 export interface Folded {
   /** Wall-clock milliseconds of the recording alone; inserting the pending runs is excluded. */
@@ -49,7 +54,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     const [batches] = (await once(process, "message")) as [number];
     let folded: Folded = { ms: 0, cpu: 0 };
     for (let left = batches; left > 0; left -= 1) {
-      const runs = runsOf(callIds, (next += 1), firstDue);
+      const minutes = Array.from({ length: FOLDED_BATCH / BATCH }, () =>
+        runsOf(callIds, (next += 1), firstDue),
+      );
+      const runs = minutes.flat();
       await store.pendingRuns.insert(runs);
       const reports = runs.map((run, n) => reportOf(run, n));
       const [started, cpu] = [performance.now(), process.cpuUsage()];
@@ -59,7 +67,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
         ms: folded.ms + performance.now() - started,
         cpu: folded.cpu + (user + system) / 1000,
       };
-      if (recorded !== BATCH) throw new Error(`${recorded} of ${BATCH} results were recorded`);
+      if (recorded !== FOLDED_BATCH)
+        throw new Error(`${recorded} of ${FOLDED_BATCH} results were recorded`);
     }
     process.send?.(folded);
   }

@@ -23,7 +23,7 @@ export function createAggregatorMetrics(registry: Registry) {
     batchResults: new Histogram({
       name: "sonde_aggregator_batch_results",
       help: "Reports in a batch that was stored.",
-      buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000],
+      buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000],
       registers,
     }),
     results: new Counter({

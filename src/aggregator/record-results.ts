@@ -23,7 +23,9 @@ export async function recordResults(
     await recordBatch(options, reports);
   } catch (cause) {
     if (isUnavailable(cause)) throw cause;
-    await recordOneByOne(options, reports);
+    const [report] = reports;
+    if (report && reports.length === 1) dropUnusable(options, report, cause);
+    else await recordHalves(options, reports);
   }
 }
 
@@ -44,22 +46,24 @@ export async function recordBatch(
   return recorded;
 }
 
-/** A report that the database rejects must not hold up the others; its run ends as MISSED. */
-async function recordOneByOne(
+/** Isolates a report that the database rejects: it must not hold up the others. */
+async function recordHalves(
   options: RecordResultsOptions,
   reports: readonly RunReport[],
 ): Promise<void> {
-  const { log, metrics } = options;
-  for (const report of reports) {
-    try {
-      await recordBatch(options, [report]);
-    } catch (err) {
-      if (isUnavailable(err)) throw err;
-      metrics.results.inc({ outcome: "unusable" });
-      const { run_id, location_id, agent_id } = report;
-      log.error({ err, run_id, location_id, agent_id }, "report could not be recorded");
-    }
-  }
+  const half = Math.ceil(reports.length / 2);
+  await recordResults(options, reports.slice(0, half));
+  await recordResults(options, reports.slice(half));
+}
+
+/** Its run ends as MISSED. */
+function dropUnusable(
+  { log, metrics }: RecordResultsOptions,
+  { run_id, location_id, agent_id }: RunReport,
+  err: unknown,
+): void {
+  metrics.results.inc({ outcome: "unusable" });
+  log.error({ err, run_id, location_id, agent_id }, "report could not be recorded");
 }
 
 function countOutcomes(

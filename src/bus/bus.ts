@@ -93,13 +93,13 @@ export interface Bus {
     handler: (ticks: readonly Tick[]) => Promise<void>,
   ): Promise<Consumer>;
 
-  /** Like `publishTicks`, for at most `MAX_REPORTS_PER_BATCH` reports of one location. */
+  /** Like `publishTicks`, for at most `MAX_REPORTS_PER_MESSAGE` reports of one location. */
   publishReports(reports: readonly RunReport[]): Promise<void>;
 
   /**
    * Passes reports on in batches, one transaction each: those of 20 ms, or up to a second under
-   * load, at most `MAX_REPORTS_PER_BATCH`. A batch's messages are acknowledged together. Consumers
-   * share the work.
+   * load, and of a backlog up to `MAX_REPORTS_PER_BATCH`. A batch's messages are acknowledged
+   * together. Consumers share the work.
    */
   consumeReports(handler: (reports: readonly RunReport[]) => Promise<void>): Promise<Consumer>;
 
@@ -153,7 +153,9 @@ export type AgentBus = Pick<
 >;
 
 export const DEDUPLICATION_WINDOW_MS = 120_000;
-export const MAX_REPORTS_PER_BATCH = 1000;
+export const MAX_REPORTS_PER_MESSAGE = 1000;
+/** Results of the same calls share pages of indexes and rows of statistics: larger is cheaper. */
+export const MAX_REPORTS_PER_BATCH = 5000;
 export const ANSWER_MS = 2000;
 
 /**

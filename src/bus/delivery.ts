@@ -52,6 +52,8 @@ function receiveEach<T>(handling: Handling<T>): Receiver<T> {
 }
 
 const LONGEST_GATHER_MS = 1000;
+/** A batch waits for no more than these; what has arrived beyond them still joins it. */
+const ENOUGH_ITEMS = 1000;
 
 // A message rejected this often is handled alone: it must not hold up others.
 const ATTEMPTS_IN_COMPANY = 3;
@@ -62,11 +64,11 @@ interface Gathered<T> {
   readonly settle: (isHandled: boolean) => void;
 }
 
-/** Handles one batch at a time, of up to 1000 items; the pauses between rejections grow. */
+/** Handles one batch at a time; the pauses between rejections grow. */
 function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonly T[]> {
   const gathered: Gathered<T>[] = [];
   const stopped = new AbortController();
-  let full = new AbortController();
+  let enough = new AbortController();
   const gathering = createGathering(LONGEST_GATHER_MS);
   let working = false;
 
@@ -74,9 +76,9 @@ function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonl
     delay(ms, undefined, { signal }).catch(() => undefined);
 
   async function gather(): Promise<void> {
-    full = new AbortController();
-    if (countItems(gathered) < MAX_REPORTS_PER_BATCH)
-      await pause(gathering.ms(), AbortSignal.any([full.signal, stopped.signal]));
+    enough = new AbortController();
+    if (countItems(gathered) < ENOUGH_ITEMS)
+      await pause(gathering.ms(), AbortSignal.any([enough.signal, stopped.signal]));
   }
   async function work(): Promise<void> {
     working = true;
@@ -100,7 +102,7 @@ function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonl
     receive(items, attempt) {
       const { promise, resolve } = Promise.withResolvers<boolean>();
       gathered.push({ items, attempt, settle: resolve });
-      if (countItems(gathered) >= MAX_REPORTS_PER_BATCH) full.abort();
+      if (countItems(gathered) >= ENOUGH_ITEMS) enough.abort();
       if (!working) void work();
       return promise;
     },

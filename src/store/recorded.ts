@@ -1,4 +1,4 @@
-// Outcomes recorded in the last minutes, for listeners: one row per transaction, in commit order.
+// Outcomes recorded in the last minutes, for listeners, in commit order.
 //
 // On PostgreSQL, a row gets its number before its transaction commits, so it may appear behind one
 // that has been read already. Rows are therefore ordered by transaction, and read only once no
@@ -13,10 +13,13 @@ import { latencyOf } from "../model/result.ts";
 import type { ReportedResult, ResultCode, WorkflowResult } from "../model/result.ts";
 import { toMicros } from "../model/timing.ts";
 import type { Database } from "./database.ts";
-import { isAmong, textAt } from "./database.ts";
+import { chunksOf, isAmong, textAt } from "./database.ts";
 
 /** Older results are not news: simulated or imported history, for example. */
 const NEWS_MS = 86_400_000;
+
+/** Listeners read several rows at once. */
+const OUTCOMES_PER_ROW = 1000;
 
 export const createRecordedStore = (database: Database) => ({
   /** The place of the newest row; undefined if there is none. */
@@ -59,12 +62,13 @@ export async function noteRecorded(
   results: readonly ReportedResult[],
   workflows: readonly WorkflowResult[],
 ): Promise<void> {
-  const rows = [...workflows.map(ofWorkflow), ...results.map(ofCall)];
-  const newest = rows.reduce((latest, [, , , , , , , time]) => Math.max(latest, time), 0);
-  if (rows.length === 0) return;
-  const now = await nowIn(database);
-  await sql`insert into recorded (time, body) select ${now}, ${JSON.stringify(rows)}
-    where ${newest} > ${now} - ${sql.lit(NEWS_MS)}`.execute(database.kysely);
+  const outcomes = [...workflows.map(ofWorkflow), ...results.map(ofCall)];
+  for (const chunk of chunksOf(outcomes, OUTCOMES_PER_ROW)) {
+    const newest = chunk.reduce((latest, [, , , , , , , time]) => Math.max(latest, time), 0);
+    const now = await nowIn(database);
+    await sql`insert into recorded (time, body) select ${now}, ${JSON.stringify(chunk)}
+      where ${newest} > ${now} - ${sql.lit(NEWS_MS)}`.execute(database.kysely);
+  }
 }
 
 /** The fields of a `RecordedOutcome`, in this order. */

@@ -12,7 +12,7 @@ import { runReportValidator } from "../../model/result.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../../model/location.ts";
 import { heartbeatAnswerValidator, heartbeatValidator } from "../../model/location.ts";
 import type { Validator } from "../../model/validate.ts";
-import { MAX_REPORTS_PER_BATCH } from "../bus.ts";
+import { MAX_REPORTS_PER_MESSAGE } from "../bus.ts";
 
 export interface EncodedMessage<T = unknown> {
   readonly text: string;
@@ -121,7 +121,7 @@ function pack<T>(
       tooLarge.push(runIdOf(item));
       continue;
     }
-    const full = envelopeBytes + bytes + size > maxBytes || parts.length === MAX_REPORTS_PER_BATCH;
+    const full = envelopeBytes + bytes + size > maxBytes || parts.length === MAX_REPORTS_PER_MESSAGE;
     if (full) finish();
     packed.push(item);
     parts.push(part);
