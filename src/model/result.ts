@@ -2,8 +2,9 @@
 import type { Static } from "typebox";
 import { CertificateSchema } from "./certificate.ts";
 import { ContentSchema } from "./content.ts";
-import { dateTime, EXAMPLE, Hostname, LocationRef, nullable } from "./fields.ts";
+import { dateTime, EXAMPLE, Hostname, LIMITS, LocationRef, nullable } from "./fields.ts";
 import { parseInstant } from "./instant.ts";
+import { DAY_MS } from "./periods.ts";
 import { TRIGGERS } from "./tick.ts";
 import { ReportedTimingSchema, TimingSchema } from "./timing.ts";
 import { Type } from "./type.ts";
@@ -177,6 +178,23 @@ export const RunReportSchema = Type.Refine(
 export type RunReport = Static<typeof RunReportSchema>;
 
 export const runReportValidator = createValidator(RunReportSchema);
+
+/** More than an agent's clock may be wrong by, and than a run may be triggered before it is due. */
+const MOST_EARLY_MS = 7 * DAY_MS;
+/** More than a workflow can take, with a day before each of its calls. */
+const MOST_LATE_MS = (LIMITS.callIds + 2) * DAY_MS;
+
+/**
+ * Whether all times in a report may be those of a run that was due at `due`. With others, queries
+ * would miss its results, and retention would keep them for ever.
+ */
+export const hasTimesNear = ({ results, workflow }: RunReport, due: number): boolean =>
+  [...results, ...(workflow ? [workflow] : [])].every(({ meta }) =>
+    [meta.trigger_time, meta.due_time, meta.start_time, meta.end_time].every((text) => {
+      const after = text === null ? 0 : (parseInstant(text) ?? Infinity) - due;
+      return -MOST_EARLY_MS <= after && after <= MOST_LATE_MS;
+    }),
+  );
 
 /** The agent of every simulated result. */
 export const SIMULATION = "simulation";

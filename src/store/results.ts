@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { Context } from "../model/context.ts";
 import type { Content } from "../model/content.ts";
+import { hasTimesNear } from "../model/result.ts";
 import type { Result, RunReport, WorkflowResult } from "../model/result.ts";
 import { stepIds } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
@@ -135,8 +136,9 @@ async function recordReports(
 }
 
 /**
- * Whether the report covers exactly the ordered run and its calls, and comes from its location. A
- * workflow's must not name another deployment, whose runs would seem to overlap it.
+ * Whether the report covers exactly the ordered run and its calls, near its due time, and comes
+ * from its location. A workflow's must not name another deployment, whose runs would seem to
+ * overlap it.
  */
 function fits(report: RunReport, order: Order): boolean {
   const { run_id, location_id, results, workflow = null } = report;
@@ -148,6 +150,7 @@ function fits(report: RunReport, order: Order): boolean {
       id === ids[at] && meta.call_id === callIds[at] && meta.location_id === location_id,
   );
   if (location_id !== order.location_id || !areOrdered) return false;
+  if (!hasTimesNear(report, order.due_time)) return false;
   if (target_kind === "call") return !workflow && results.length === 1;
   return (
     workflow?.id === run_id &&

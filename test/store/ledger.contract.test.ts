@@ -336,6 +336,29 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect((await store.results.get(run!.result_id))?.meta.result).toBe("COMPLETE");
   });
 
+  it.each([
+    ["start_time", "0001-01-01T00:00:00Z"],
+    ["start_time", "9999-12-31T23:59:59-23:00"],
+    ["end_time", "2027-10-01T00:00:00Z"],
+    ["due_time", "2026-09-01T00:00:00Z"],
+    ["trigger_time", "2026-09-01T00:00:00Z"],
+  ] as const)("rejects a report whose %s is %s, far from its run", async (name, time) => {
+    const [run] = await ordered(aRun({ target_id: aCallId() }));
+    const report = aReport(run!);
+    const forged = report.results.map((result) => ({
+      ...result,
+      meta: { ...result.meta, [name]: time },
+    }));
+    expect(await store.results.record([{ ...report, results: forged }])).toEqual({
+      recorded: 0,
+      late: 0,
+      duplicate: 0,
+      unknown: 1,
+    });
+    expect(await store.results.get(run!.result_id)).toBeUndefined();
+    expect(await store.results.record([report])).toMatchObject({ recorded: 1 });
+  });
+
   it("keeps a result when the same batch has a report of its run from elsewhere", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     const forged = aReport(run!, { location_id: "elsewhere", result: "HTTP_SERVER_ERROR" });
