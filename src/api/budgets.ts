@@ -1,7 +1,10 @@
 // Limits what one owner may have: no one may fill the database or a location for others.
+import { identityOf, ownedBy } from "../model/access.ts";
 import type { Actor } from "../model/access.ts";
 import { AppError, TooManyError } from "../model/errors.ts";
+import { DAY_MS } from "../model/periods.ts";
 import type { ResourceKind } from "../model/resource.ts";
+import type { Clock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
 
 /** src/config/settings.ts says what each is for. */
@@ -10,6 +13,7 @@ export interface Limits {
   readonly requestsPerMinute: number;
   /** Per owner and kind. The limits below are per owner, too. */
   readonly objects: number;
+  /** Also for the answers that a process keeps in a day. */
   readonly definitionsMiB: number;
   readonly keys: number;
   /** Maximum unfinished manual runs. */
@@ -31,7 +35,8 @@ export type Budgets = ReturnType<typeof createBudgets>;
  * Checks changes against the limits. Call each check in the transaction of the change, after it:
  * concurrent changes then count too.
  */
-export const createBudgets = (limits: Limits) => ({
+export const createBudgets = (limits: Limits, clock: Clock) => ({
+  checkKept: createKeptCheck(limits, clock),
   /** Throws `forbidden` if the owner has more objects, or larger ones, than it may have. */
   async checkCreated(store: Store, owner: Actor, { kind, label }: Kind): Promise<void> {
     const { objects, bytes } = await store.usage.of(owner, kind);
@@ -69,6 +74,30 @@ export const createBudgets = (limits: Limits) => ({
       );
   },
 });
+
+/**
+ * Returns a check that throws `too_many` if this process has kept answers of more bytes for the
+ * owner in a day than its definitions may have.
+ */
+function createKeptCheck({ definitionsMiB }: Limits, clock: Clock) {
+  const keptBytes = new Map<string, number>();
+  let began = clock.monotonic();
+  return (owner: Actor, bytes: number): void => {
+    const now = clock.monotonic();
+    if (now - began >= DAY_MS) {
+      keptBytes.clear();
+      began = now;
+    }
+    const identity = identityOf(ownedBy(owner));
+    const total = (keptBytes.get(identity) ?? 0) + bytes;
+    if (total > definitionsMiB * MIB)
+      throw new TooManyError(
+        `Answers of more than ${definitionsMiB} MiB may not be kept for one owner in a day (SONDE_MAX_DEFINITIONS_MIB): send the request without Idempotency-Key`,
+        Math.ceil((began + DAY_MS - now) / 1000),
+      );
+    keptBytes.set(identity, total);
+  };
+}
 
 const bytesOf = (document: unknown): number => Buffer.byteLength(JSON.stringify(document));
 

@@ -5,6 +5,7 @@ import type { Actor, Ownership, Principal } from "../model/access.ts";
 import type { AuditAction, AuditEntry } from "../model/audit.ts";
 import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
+import type { Budgets } from "./budgets.ts";
 import { once } from "./idempotency.ts";
 import type { Repeatable } from "./idempotency.ts";
 
@@ -27,6 +28,7 @@ export type Audit = (
 /** Implements `ApiRequest.change`; see there. */
 export const carryOut = <T>(
   store: Store,
+  budgets: Budgets,
   { principal, address, repeatable }: Caller,
   work: (store: Store, audit: Audit) => Promise<T>,
 ): Promise<T> =>
@@ -35,7 +37,10 @@ export const carryOut = <T>(
     const { key_id, owner, org } = principal;
     const author = { actor: key_id, owner, org, address, time };
     const change = () => work(auditedStore(within, author), auditIn(within, author));
-    return repeatable ? once(within, repeatable, time, change) : change();
+    if (!repeatable) return change();
+    const { answer, keptBytes } = await once(within, repeatable, time, change);
+    if (keptBytes > 0) budgets.checkKept(principal, keptBytes);
+    return answer;
   });
 
 /** Who acts, on whose behalf, from where and when. */

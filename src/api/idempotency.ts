@@ -57,24 +57,23 @@ function sorted(value: unknown): unknown {
 }
 
 /**
- * Resolves to the kept answer; without one, to that of `work`, and keeps it. Call it in the
- * transaction of the change.
+ * Resolves to the kept answer; without one, to that of `work`, and keeps it. `keptBytes` is how
+ * much more is kept now. Call it in the transaction of the change.
  */
 export async function once<T>(
   store: Store,
   { key, id, fingerprint }: Repeatable,
   now: number,
   work: () => Promise<T>,
-): Promise<T> {
+): Promise<{ readonly answer: T; readonly keptBytes: number }> {
   const kept = await store.answers.claim(id, now, now - KEPT_FOR_MS);
   if (!kept) {
     const answer = await work();
-    await store.answers.keep(id, { fingerprint, answer });
-    return answer;
+    return { answer, keptBytes: await store.answers.keep(id, { fingerprint, answer }) };
   }
   if (kept.fingerprint !== fingerprint)
     throw invalid(`Idempotency-Key: ${show(key)} was used with another body`);
-  return kept.answer as T;
+  return { answer: kept.answer as T, keptBytes: 0 };
 }
 
 export const forget = (store: Store, { id }: Repeatable): Promise<void> => store.answers.forget(id);

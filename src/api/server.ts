@@ -8,6 +8,7 @@ import type { Dispatcher } from "../dispatch/dispatch.ts";
 import type { Store } from "../store/store.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { createBudgets } from "./budgets.ts";
+import type { Budgets } from "./budgets.ts";
 import type { Limits } from "./budgets.ts";
 import { createEvents } from "./events.ts";
 import { createExports } from "./exports.ts";
@@ -81,7 +82,7 @@ const WITHOUT_SCHEMAS = { compilersFactory: { buildValidator: unused, buildSeria
 export function createApi(deps: ApiDeps) {
   const { store, dispatcher, clock, log, config } = deps;
   const cursors = createCursors(config.cursorKey);
-  const budgets = createBudgets(config.limits);
+  const budgets = createBudgets(config.limits, clock);
   const exports = createExports();
   const events = createEvents({ ...config, store, clock, log });
   const endpoints = createEndpoints({
@@ -94,7 +95,7 @@ export function createApi(deps: ApiDeps) {
     events,
   });
   const stopping = new AbortController();
-  const app = createServer(deps, endpoints, stopping.signal);
+  const app = createServer(deps, endpoints, budgets, stopping.signal);
   let address: string | undefined;
   return {
     name: "api",
@@ -117,6 +118,7 @@ export function createApi(deps: ApiDeps) {
 function createServer(
   { store, clock, log, metrics, config }: ApiDeps,
   endpoints: readonly Endpoint[],
+  budgets: Budgets,
   stopping: AbortSignal,
 ): FastifyInstance {
   const app = bareServer(log, config);
@@ -143,7 +145,7 @@ function createServer(
   serveDocumentation(app, endpoints, config);
   const authenticate = createAuthenticate({ ...config, store, clock });
   const { stalledAfterMs = STALLED_AFTER_MS } = config;
-  const serving = { store, authenticate, stopping, log, stalledAfterMs };
+  const serving = { store, authenticate, budgets, stopping, log, stalledAfterMs };
   for (const endpoint of endpoints) serveEndpoint(app, endpoint, serving);
   return app;
 }

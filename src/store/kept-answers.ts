@@ -32,9 +32,11 @@ export const createAnswerStore = ({ kysely }: Database, { sealer }: Sealing) => 
       .executeTakeFirstOrThrow();
     return JSON.parse(await sealer.open(sealed, placeOf(id))) as KeptAnswer;
   },
-  async keep(id: string, answer: KeptAnswer): Promise<void> {
+  /** Returns the size of the answer as it is stored, in bytes. */
+  async keep(id: string, answer: KeptAnswer): Promise<number> {
     const sealed = await sealer.seal(JSON.stringify(answer), placeOf(id));
     await kysely.updateTable("kept_answers").set({ sealed }).where("id", "=", id).execute();
+    return Buffer.byteLength(sealed);
   },
   /** Makes the next request count as the first again. */
   async forget(id: string): Promise<void> {

@@ -4,10 +4,11 @@ import type { Limits } from "../../src/api/budgets.ts";
 import { create, createCall, LIMITS, startApi } from "../support/api.ts";
 import type { Caller, TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
-import { aReport } from "../support/runs.ts";
+import { aReport, T0 } from "../support/runs.ts";
 import { storeKinds } from "../support/stores.ts";
 
 const KIB = 1024;
+const DAY = 24 * 3_600_000;
 
 describe.each(storeKinds)("budgets on %s", (storeKind) => {
   const start = (limits: Partial<Limits>): Promise<TestApi> =>
@@ -118,6 +119,29 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
     const { bytes } = await api.store.usage.of({ owner: "ann", org: null }, "call");
     expect(bytes).toBeGreaterThan(1000 * KIB);
     expect(bytes).toBeLessThanOrEqual(1024 * KIB);
+  });
+
+  it("limit the answers kept for repeated requests in a day", async () => {
+    const clock = createManualClock(T0);
+    const limits = { ...LIMITS, definitionsMiB: 1 };
+    await using api = await startApi({ storeKind, clock, config: { limits } });
+    const { id } = (await postCall(api, 500 * KIB)).body as unknown as { readonly id: string };
+    const path = `/calls/${id}/`;
+    const rename = (name: string, headers = {}) =>
+      api.send({ method: "PUT", path, body: { meta: { name } }, headers });
+    const once = (name: string) => rename(name, { "idempotency-key": name });
+    expect((await once("first")).status).toBe(200);
+    const refused = await once("second");
+    expect([refused.status, refused.headers["retry-after"], refused.body["error_msg"]]).toEqual([
+      429,
+      "86400",
+      "Answers of more than 1 MiB may not be kept for one owner in a day (SONDE_MAX_DEFINITIONS_MIB): send the request without Idempotency-Key",
+    ]);
+    expect((await api.send({ path })).body["meta"]).toMatchObject({ name: "first" });
+    expect((await once("first")).status).toBe(200);
+    expect((await rename("second")).status).toBe(200);
+    await clock.advance(DAY);
+    expect((await once("second")).status).toBe(200);
   });
 
   it("limit definitions in bytes: a change to longer characters grows", async () => {

@@ -7,6 +7,7 @@ import type { Principal } from "../../model/access.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import type { Store } from "../../store/store.ts";
 import type { Authenticate } from "../authenticate.ts";
+import type { Budgets } from "../budgets.ts";
 import { carryOut } from "../change.ts";
 import { LONGEST_SESSION_MS } from "../sessions.ts";
 import { forget, isRepeatable, toRepeatable } from "../idempotency.ts";
@@ -35,6 +36,7 @@ declare module "fastify" {
 export interface Serving {
   readonly store: Store;
   readonly authenticate: Authenticate;
+  readonly budgets: Budgets;
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
   readonly log: Logger;
@@ -83,7 +85,7 @@ function toApiRequest(
   endpoint: Endpoint,
   request: FastifyRequest,
   reply: FastifyReply,
-  { store, stopping }: Serving,
+  { store, budgets, stopping }: Serving,
 ): ApiRequest {
   const params = request.params as Readonly<Record<string, string>>;
   const query = request.query as Readonly<Record<string, unknown>>;
@@ -109,7 +111,7 @@ function toApiRequest(
     get scope() {
       return scopeOf(endpoint, params, values, principal);
     },
-    change: (work) => carryOut(store, { principal, address, repeatable }, work),
+    change: (work) => carryOut(store, budgets, { principal, address, repeatable }, work),
     forget: async () => repeatable && forget(store, repeatable),
     assertMatches: (document) => assertMatches(headers["if-match"], document),
     get ended() {

@@ -1,11 +1,13 @@
 import { request } from "node:http";
 import Fastify from "fastify";
 import { expect, it } from "vitest";
+import { createBudgets } from "../../../src/api/budgets.ts";
 import { defineEndpoint } from "../../../src/api/http/endpoint.ts";
 import { serveEndpoint } from "../../../src/api/http/serve-endpoint.ts";
 import { Type } from "../../../src/model/type.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { createLogger } from "../../../src/runtime/logger.ts";
+import { LIMITS } from "../../support/api.ts";
 import { createTestDatabase } from "../../support/stores.ts";
 
 const OWNER = {
@@ -43,6 +45,7 @@ it("reports a disconnect before the handler looked", async () => {
   });
   serveEndpoint(app, endpoint, {
     store,
+    budgets: createBudgets(LIMITS, systemClock),
     authenticate: async () => ({ principal: OWNER, session: undefined }),
     stopping: new AbortController().signal,
     log: createLogger("silent"),
