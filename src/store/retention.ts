@@ -191,7 +191,22 @@ async function removeAudit(
       .execute();
   const last = found.at(-1);
   const next = found.length < limit ? undefined : last && [last.time, last.id];
+  if (!next && !dryRun) await removeRevokedKeys(kysely, kept.audit);
   return { rows: found.length, next };
+}
+
+/**
+ * Removes the keys that no entry of the audit trail names any more. At least one key stays: a store
+ * without any would be given a first one at the next start.
+ */
+async function removeRevokedKeys(kysely: Kysely<Schema>, before: number): Promise<void> {
+  const active = kysely.selectFrom("api_keys as others").select("id").where("revoked", "=", 0);
+  await kysely
+    .deleteFrom("api_keys")
+    .where("revoked", "=", 1)
+    .where("last_update", "<", before)
+    .where((eb) => eb.exists(active))
+    .execute();
 }
 
 type Oldest = (

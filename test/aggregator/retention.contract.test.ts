@@ -9,7 +9,7 @@ import type { PendingRun } from "../../src/store/records.ts";
 import { INSIGHTS_LEASE } from "../../src/model/insight.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
-import { aReport, aRun, aWorkflowReport } from "../support/runs.ts";
+import { aReport, aRun, aWorkflowReport, insertKey } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -209,6 +209,24 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     expect((await remove()).rows["audit"]).toBe(1);
     const left = await store.audit.list({ limit: 10 });
     expect(left.map(({ time }) => time)).toEqual(times.slice(1));
+  });
+
+  it("removes revoked keys once the audit trail has no entry about them", async () => {
+    const revoked = async (time: number): Promise<void> => {
+      const { key_id } = await insertKey(store, time - 1000 * DAY);
+      await store.apiKeys.revoke(key_id, null, time);
+    };
+    await revoked(NOW - 402 * DAY);
+    await revoked(NOW - 400 * DAY);
+    await remove();
+    // Without any key, the next start would issue another first one.
+    expect(await store.apiKeys.count()).toBe(2);
+    const { key_id } = await insertKey(store, NOW - 500 * DAY);
+    await remove({ dryRun: true });
+    expect(await store.apiKeys.count()).toBe(3);
+    await remove();
+    expect(await store.apiKeys.count()).toBe(2);
+    expect(await store.apiKeys.find(key_id)).toBeDefined();
   });
 
   it("counts in a dry run, and changes nothing", async () => {
