@@ -188,6 +188,44 @@ it("accepts If-Match of a version shown without hidden rows", async () => {
   expect(changed.status).toBe(200);
 });
 
+it("keeps the rows that its owner cannot see, until their group is removed", async () => {
+  const bob = await api.caller("bob");
+  const [own, lent] = [await createCall(api), await createCall(api, {}, bob)];
+  const share = (stats: boolean) =>
+    api.send({ method: "PUT", path: `/calls/${lent.id}/`, body: { access: { stats } }, as: bob });
+  await share(true);
+  const rows = [row(own.id), row(lent.id), row(lent.id, "far")];
+  const { id } = await createReport(api, {
+    groups: [
+      { name: "a", rows },
+      { name: "b", rows },
+    ],
+  });
+  await share(false);
+  const path = `/reports/${id}/`;
+  const change = async (groups: unknown): Promise<unknown> => {
+    const changed = await api.send({ method: "PUT", path, body: { groups } });
+    expect(changed.body["groups"]).toEqual(groups);
+    return (await api.store.documents.get("report", id))?.document;
+  };
+  const hidden = rows.slice(1);
+  expect(
+    await change([
+      { name: "b", rows: [row(own.id)] },
+      { name: "new", rows: [] },
+    ]),
+  ).toMatchObject({
+    groups: [
+      { name: "b", rows: [row(own.id), ...hidden] },
+      { name: "new", rows: [] },
+    ],
+  });
+  expect(await change([{ name: "renamed", rows: [] }])).toMatchObject({
+    groups: [{ name: "renamed", rows: hidden }],
+  });
+  expect(await change([])).toMatchObject({ groups: [] });
+});
+
 it("loses the rows of a call that is deleted", async () => {
   const [gone, kept] = [await createCall(api), await createCall(api)];
   const rows = [row(gone.id), row(kept.id), row(gone.id, "far")];

@@ -35,8 +35,9 @@ const hooks: DocumentHooks<Report> = {
 };
 
 /**
- * Resolves every location to its id. Throws `invalid` for unknown locations, and for calls that are
- * new to the report and whose statistics the caller may not see.
+ * Resolves every location to its id, and keeps rows that the caller cannot see. Throws `invalid`
+ * for unknown locations, and for calls that are new to the report and whose statistics the caller
+ * may not see.
  */
 async function withKnownRows(
   { store, principal }: Change,
@@ -44,8 +45,7 @@ async function withKnownRows(
   before?: Report,
 ): Promise<Report> {
   const named = new Set(before && callIdsOf(before));
-  const added = callIdsOf(report).filter((id) => !named.has(id));
-  const open = await callsSharing("stats", store, principal, added);
+  const open = await callsSharing("stats", store, principal, [...named, ...callIdsOf(report)]);
   const locations = await knownLocations(store);
   const rowsBefore = new Set(before?.groups.flatMap(({ rows }) => rows.map(keyOf)));
   const faults: string[] = [];
@@ -67,7 +67,23 @@ async function withKnownRows(
     }),
   }));
   if (faults.length > 0) throw invalid(summarizeFaults(faults));
-  return { ...report, groups };
+  const hidden = before && withRows(before, ({ call_id }) => !open.has(call_id));
+  return { ...report, groups: hidden ? withHiddenRows(groups, hidden.groups) : groups };
+}
+
+type Groups = Report["groups"];
+
+/** A hidden row stays in the group of its name, or else of its place, until that is removed. */
+function withHiddenRows(groups: Groups, hidden: Groups): Groups {
+  const names = new Set(groups.map(({ name }) => name));
+  return groups.map(({ name, rows }, g) => {
+    const before =
+      hidden.find((group) => group.name === name) ??
+      hidden.find((group, at) => at === g && !names.has(group.name));
+    const present = new Set(rows.map(keyOf));
+    const kept = before?.rows.filter((row) => !present.has(keyOf(row))) ?? [];
+    return { name, rows: [...rows, ...kept] };
+  });
 }
 
 const keyOf = ({ call_id, location_id }: ReportRow): string => `${call_id}/${location_id}`;
