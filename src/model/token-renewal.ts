@@ -75,6 +75,8 @@ export function renewedToken(
   const { access_token, refresh_token, token_type, scope } = answer;
   if (typeof access_token !== "string" || access_token === "")
     return "the token endpoint answered without an access_token";
+  if (isDeeper(answer, MOST_LEVELS))
+    return `the answer of the token endpoint is nested deeper than ${MOST_LEVELS} levels`;
   const expires_in = lifeOf(answer["expires_in"]);
   const { expires_in: _life, ...kept } = before.token;
   const renewed = withoutFailure({
@@ -104,6 +106,14 @@ function lifeOf(given: unknown): number | undefined {
   if (typeof seconds !== "number" || !(seconds >= 1)) return undefined;
   return Math.min(Math.floor(seconds), LONGEST_LIFE_S);
 }
+
+/** Then its token can be sent back to the API, which takes bodies of 32 levels. */
+const MOST_LEVELS = 31;
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
 
 const { token: TokenFields, api_response: ApiResponse } = TokenSchema.properties;
 const fitsResponse = createValidator(ApiResponse);

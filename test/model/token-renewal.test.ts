@@ -152,6 +152,20 @@ describe("an answer", () => {
     );
   });
 
+  it("is refused if it is nested deeper than what the API takes back", () => {
+    const answer = (levels: number) =>
+      JSON.parse(
+        `{"access_token":"new","id":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`,
+      ) as object;
+    expect(renewedToken(before, { ...answer(31) }, NOON)).toMatchObject({
+      api_response: answer(31),
+    });
+    for (const levels of [32, 4000, 30_000])
+      expect(renewedToken(before, { ...answer(levels) }, NOON)).toBe(
+        "the answer of the token endpoint is nested deeper than 31 levels",
+      );
+  });
+
   it.each([{}, { access_token: "" }, { access_token: 7 }])("of %j renews no token", (answer) => {
     expect(renewedToken(before, answer, NOON)).toBe(
       "the token endpoint answered without an access_token",
