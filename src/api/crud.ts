@@ -7,7 +7,7 @@ import { newId } from "../runtime/ids.ts";
 import type { Filters } from "../store/records.ts";
 import { defineEndpoint, named, withoutDefaults } from "./http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps, PathParams } from "./http/endpoint.ts";
-import { listOf, listPage } from "./http/paging.ts";
+import { listOf, listPage, MAX_PAGE_BYTES } from "./http/paging.ts";
 import type { List, ListRequest } from "./http/paging.ts";
 import { LIST_PAGING } from "./http/parameters.ts";
 import type { Parameters, Values } from "./http/parameters.ts";
@@ -192,10 +192,15 @@ async function readList<S extends TObject>(
   const { store, cursors } = served.deps;
   const { principal } = request;
   const { kind } = served.resource;
-  const { meta, results } = await listPage(cursors, request, (page) =>
-    all
-      ? store.documents.listKind(kind, page, filters)
-      : store.documents.list(kind, principal, filters, page),
+  const { meta, results } = await listPage(
+    cursors,
+    request,
+    (page) =>
+      all
+        ? store.documents.listKind(kind, page, filters)
+        : store.documents.list(kind, principal, filters, page),
+    (page) =>
+      store.documents.fitting(kind, all ? null : principal, { ...page, filters }, MAX_PAGE_BYTES),
   );
   return { meta, results: await shown(served, store, principal, results) };
 }

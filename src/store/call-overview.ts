@@ -9,7 +9,7 @@ import { latencyOf, MADE_CODES } from "../model/result.ts";
 import type { ResultCode } from "../model/result.ts";
 import type { Database } from "./database.ts";
 import { isAmong, textAt } from "./database.ts";
-import { listQuery } from "./documents.ts";
+import { listQuery } from "./document-lists.ts";
 import { numberOf } from "./names.ts";
 import { isTrue } from "./recorded.ts";
 import type { Page } from "./records.ts";

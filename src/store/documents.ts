@@ -1,18 +1,18 @@
 // Stores owned resources as JSON documents, beside the few columns that queries need.
-import type { SelectQueryBuilder } from "kysely";
 import type { Actor } from "../model/access.ts";
 import { unreadable } from "../model/errors.ts";
-import type { FilterField, ResourceKind } from "../model/resource.ts";
+import type { ResourceKind } from "../model/resource.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, isAmong } from "./database.ts";
+import { listQuery, matching, sizesQuery, workspacesQuery } from "./document-lists.ts";
+import type { Rows } from "./document-lists.ts";
 import { byId, insertIfNew, toRow, toStoredDocument } from "./document-rows.ts";
 import type { Row } from "./document-rows.ts";
-import { isNotOf, isOf, isOutside } from "./identity.ts";
+import { isOf } from "./identity.ts";
 import { removeInsights, shareInsights } from "./insight-sharing.ts";
 import type { Filters, NewDocument, Page, StoredDocument } from "./records.ts";
 import { DUE_WHEN_WRITTEN, renewTokensOf } from "./renewals.ts";
-import type { Schema } from "./schema.ts";
 import { countInserted, countReplaced } from "./usage.ts";
 import { openDocument, sealDocument, SEALED_KINDS } from "./sealed-documents.ts";
 
@@ -65,6 +65,9 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     /** Lists the documents that `reader` may read. Uses an index on either database. */
     list: (kind: ResourceKind, reader: Actor, filters: Filters, page: Page) =>
       all(listQuery(database, kind, reader, filters, page)),
+    /** Returns how many documents of the page, one at least, have at most `maxBytes` together. */
+    fitting: (kind: ResourceKind, reader: Actor | null, page: FilteredPage, maxBytes: number) =>
+      countFitting(sizesQuery(database, kind, reader, page.filters ?? {}, page), maxBytes),
     /** Lists the documents of all owners. */
     listKind: (kind: ResourceKind, { after, limit }: Page, filters: Filters = {}) =>
       all(matching(rowsOf(kind), kind, filters).where("id", ">", after).orderBy("id").limit(limit)),
@@ -92,6 +95,23 @@ async function countOwn(
     .select((eb) => eb.fn.countAll<number>().as("count"))
     .executeTakeFirstOrThrow();
   return count;
+}
+
+interface FilteredPage extends Page {
+  readonly filters?: Filters;
+}
+
+async function countFitting(
+  sizes: ReturnType<typeof sizesQuery>,
+  maxBytes: number,
+): Promise<number> {
+  let [bytes, count] = [0, 0];
+  for (const size of await sizes.execute()) {
+    bytes += size.bytes;
+    if (count > 0 && bytes > maxBytes) break;
+    count += 1;
+  }
+  return Math.max(1, count);
 }
 
 interface Executable {
@@ -168,78 +188,4 @@ async function insertCallIds(
 
 async function removeCallIds({ kysely }: Database, id: string): Promise<void> {
   await kysely.deleteFrom("document_calls").where("document_id", "=", id).execute();
-}
-
-type Rows = SelectQueryBuilder<Schema, "documents", Row>;
-
-const matching = (rows: Rows, kind: ResourceKind, filters: Filters): Rows =>
-  Object.entries(filters).reduce(
-    (matched, [field, value]) =>
-      field === "call_id"
-        ? matched.where("id", "in", (eb) =>
-            eb
-              .selectFrom("document_calls")
-              .select("document_id")
-              .where("kind", "=", kind)
-              .where("call_id", "=", value),
-          )
-        : matched.where(field as FilterField, "=", value),
-    rows,
-  );
-
-/** Orders workspaces by the id of their oldest variable. */
-const workspacesQuery = ({ kysely }: Database, { owner, org }: Actor, page: Page) =>
-  kysely
-    .selectFrom("documents")
-    .select(({ fn }) => [
-      fn.min("id").as("id"),
-      fn.min<string>("workspace").as("key"),
-      fn.countAll<number>().as("variables"),
-    ])
-    .where("kind", "=", "variable")
-    .where((eb) =>
-      org === null
-        ? eb.and([eb("owner_org", "is", null), eb("owner", "=", owner)])
-        : eb("owner_org", "=", org),
-    )
-    .groupBy("workspace")
-    .having(({ fn }) => fn.min("id"), ">", page.after)
-    .orderBy(({ fn }) => fn.min("id"))
-    .limit(page.limit);
-
-/**
- * Selects what `reader` may read: one index range per kind of access (own, shared with the
- * organization, shared with the community), each limited to the page's size: the cost of a page
- * does not grow with the number of documents.
- */
-export function listQuery(
-  { kysely }: Database,
-  kind: ResourceKind,
-  reader: Actor,
-  filters: Filters,
-  page: Page,
-) {
-  const range = (access: "owner" | "org" | "community") => {
-    const rows = kysely
-      .selectFrom("documents")
-      .selectAll()
-      .where("kind", "=", kind)
-      .where("id", ">", page.after);
-    let query = matching(rows, kind, filters);
-    if (access === "owner") query = query.where(isOf(reader, "owner_org"));
-    else query = query.where(isNotOf(reader, "owner_org"));
-    if (access === "org")
-      query = query.where("owner_org", "=", reader.org).where("shared_org", "=", 1);
-    if (access === "community") query = query.where("shared_community", "=", 1);
-    // Rows that are also shared with the organization come only from that range.
-    if (access === "community" && reader.org !== null)
-      query = query.where((eb) =>
-        eb.or([eb("shared_org", "=", 0), isOutside(reader.org, "owner_org")]),
-      );
-    const ordered = query.orderBy("id").limit(page.limit);
-    return kysely.selectFrom(ordered.as("readable")).selectAll();
-  };
-  const own = range("owner").unionAll(range("community"));
-  const readable = reader.org === null ? own : own.unionAll(range("org"));
-  return readable.orderBy("id").limit(page.limit);
 }

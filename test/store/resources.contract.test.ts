@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { CompiledQuery, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Principal } from "../../src/model/access.ts";
+import type { Actor, Principal } from "../../src/model/access.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
-import type { Filters, NewDocument, PendingRun, Schedule } from "../../src/store/records.ts";
-import { createDocumentStore, listQuery } from "../../src/store/documents.ts";
+import type { Filters, NewDocument, Page, PendingRun, Schedule } from "../../src/store/records.ts";
+import { listQuery, sizesQuery } from "../../src/store/document-lists.ts";
+import { createDocumentStore } from "../../src/store/documents.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { migrate } from "../../src/store/migrate.ts";
@@ -105,6 +106,26 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.documents.list("call", ann, { domain: "other.test" }, ALL)).toEqual([]);
   });
 
+  it("counts how many documents of a page fit into a size", async () => {
+    const size = 1000;
+    const large = (owner: string, community = false): NewDocument => ({
+      ...aCall({ owner, owner_org: "sizes", community }),
+      kind: "report",
+      document: "é".repeat((size - 2) / 2), // the quotes of its JSON take two bytes
+    });
+    const documents = [large("carl"), large("dora", true), large("carl"), large("carl")];
+    for (const each of documents) await store.documents.insert(each);
+    const carl = { owner: "carl", org: null };
+    const fitting = (reader: Actor | null, bytes: number, page: Page = ALL) =>
+      store.documents.fitting("report", reader, page, bytes);
+    expect(await fitting({ ...carl, org: "sizes" }, 3 * size)).toBe(3);
+    expect(await fitting({ ...carl, org: "sizes" }, 3 * size - 1)).toBe(2);
+    expect(await fitting(carl, 3 * size)).toBe(1); // only what is shared with everyone
+    expect(await fitting(null, Infinity)).toBe(4);
+    expect(await fitting(null, Infinity, { after: documents[1]!.id, limit: 1 })).toBe(1);
+    expect(await fitting(null, 1)).toBe(1);
+  });
+
   it("lists the workspaces of a reader in the order of their oldest variable, page by page", async () => {
     const variable = (workspace: string, name: string, owned: object): NewDocument => ({
       ...aCall({ owner: "ann", owner_org: "acme", ...owned }),
@@ -161,14 +182,16 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       { owner: "owner7", org: "org7" },
       { owner: "owner7", org: null },
     ]) {
-      const { sql: text, parameters } = listQuery(raw, ofKind, reader, filters, page).compile();
-      const explain = kind === "postgres" ? "explain" : "explain query plan";
-      const { rows } = await raw.kysely.executeQuery(
-        CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
-      );
-      const plan = JSON.stringify(rows);
-      expect(plan).toMatch(/documents_\w+|sqlite_autoindex_documents/);
-      expect(plan).not.toMatch(/Seq Scan|SCAN document\w*(?! USING)\b/);
+      for (const query of [listQuery, sizesQuery]) {
+        const { sql: text, parameters } = query(raw, ofKind, reader, filters, page).compile();
+        const explain = kind === "postgres" ? "explain" : "explain query plan";
+        const { rows } = await raw.kysely.executeQuery(
+          CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
+        );
+        const plan = JSON.stringify(rows);
+        expect(plan).toMatch(/documents_\w+|sqlite_autoindex_documents/);
+        expect(plan).not.toMatch(/Seq Scan|SCAN document\w*(?! USING)\b/);
+      }
       const documents = createDocumentStore(raw, sealing);
       listed.push(...(await documents.list(ofKind, reader, filters, page)));
     }

@@ -83,15 +83,23 @@ export interface ListRequest {
   readonly scope: string;
 }
 
-/** Resolves to a page of a list ordered by id. `fetch` reads a page of rows from the store. */
+/** Of the documents on a page: a list must not fill the memory, or hold up other requests. */
+export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+
+/**
+ * Resolves to a page of a list ordered by id. `fetch` reads a page of rows from the store; with
+ * `fitting`, of as many as that returns, since they may be large.
+ */
 export async function listPage<T extends { readonly id: string }>(
   cursors: Cursors,
   { query, scope }: ListRequest,
   fetch: (page: Page) => Promise<readonly T[]>,
+  fitting?: (page: Page) => Promise<number>,
 ): Promise<List<T>> {
-  const { cursor, limit } = query;
-  const after = cursor === undefined ? "" : cursors.decode(scope, cursor)[0];
-  const rows = await fetch({ after: String(after), limit: limit + 1 });
+  const { cursor } = query;
+  const after = cursor === undefined ? "" : String(cursors.decode(scope, cursor)[0]);
+  const limit = fitting ? await fitting({ after, limit: query.limit }) : query.limit;
+  const rows = await fetch({ after, limit: limit + 1 });
   const { meta, items } = toPage(rows, limit, (last) => cursors.encode(scope, [last.id]));
   return { meta, results: items };
 }

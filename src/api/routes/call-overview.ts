@@ -9,7 +9,7 @@ import type { StoredDocument } from "../../store/records.ts";
 import { asListed, overviewOf } from "../call-overview.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { listOf, listPage } from "../http/paging.ts";
+import { listOf, listPage, MAX_PAGE_BYTES } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
 import { visible } from "../owned-documents.ts";
 
@@ -116,8 +116,11 @@ export const callOverviewEndpoints = ({ store, cursors }: EndpointDeps): Endpoin
     answer: listOf(OverviewSchema),
     async handle(request) {
       const { principal } = request;
-      const { meta, results } = await listPage(cursors, request, (page) =>
-        store.callOverview.list(principal, page),
+      const { meta, results } = await listPage(
+        cursors,
+        request,
+        (page) => store.callOverview.list(principal, page),
+        (page) => store.documents.fitting("call", principal, page, MAX_PAGE_BYTES),
       );
       return { meta, results: await overviewOf(store, principal, results) };
     },

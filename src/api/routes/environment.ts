@@ -24,7 +24,7 @@ import type { Budgets } from "../budgets.ts";
 import { StatusSchema } from "../crud.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps, Reply } from "../http/endpoint.ts";
-import { listOf, listPage } from "../http/paging.ts";
+import { listOf, listPage, MAX_PAGE_BYTES } from "../http/paging.ts";
 import type { Cursors, List } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
 import { assertReadable } from "../owned-documents.ts";
@@ -138,8 +138,11 @@ async function listVariables(
 ): Promise<List<unknown>> {
   const { principal, params } = request;
   const filters = { workspace: workspaceKey(principal, params.workspace) };
-  const { meta, results } = await listPage(cursors, request, (page) =>
-    store.documents.list("variable", principal, filters, page),
+  const { meta, results } = await listPage(
+    cursors,
+    request,
+    (page) => store.documents.list("variable", principal, filters, page),
+    (page) => store.documents.fitting("variable", principal, { ...page, filters }, MAX_PAGE_BYTES),
   );
   return { meta, results: results.map((found) => shown(request, found)) };
 }

@@ -49,6 +49,19 @@ it("neither repeats nor skips objects while others come and go", async () => {
   expect(new Set(found.flat()).size).toBe(8);
 });
 
+it("ends a page of large objects early: what one owner shares must not hold up others", async () => {
+  await using api = await startApi();
+  const request = { method: "POST", url: "http://a.test/", body: "x".repeat(500_000) };
+  const ids: string[] = [];
+  for (let n = 0; n < 10; n += 1) {
+    const body = { meta: { name: "large" }, request, access: { settings: true } };
+    ids.push((await api.send<{ id: string }>({ method: "POST", path: "/calls/", body })).body.id);
+  }
+  const expected = [ids.slice(0, 8), ids.slice(8)];
+  expect(await pages(api, "/calls/?limit=1000")).toEqual(expected);
+  expect(await pages(api, "/calls/overview/?limit=1000")).toEqual(expected);
+});
+
 it("answers an empty list with an empty page", async () => {
   await using api = await startApi();
   const { body } = await api.send({ path: "/calls/" });

@@ -1,0 +1,131 @@
+// Queries of lists of documents, by the access of their reader and by filters.
+import { sql } from "kysely";
+import type { Kysely, SelectQueryBuilder } from "kysely";
+import type { Actor } from "../model/access.ts";
+import type { FilterField, ResourceKind } from "../model/resource.ts";
+import type { Database } from "./database.ts";
+import type { Row } from "./document-rows.ts";
+import { isNotOf, isOf, isOutside } from "./identity.ts";
+import type { Filters, Page } from "./records.ts";
+import type { Schema } from "./schema.ts";
+
+export type Rows = SelectQueryBuilder<Schema, "documents", Row>;
+
+export const matching = (rows: Rows, kind: ResourceKind, filters: Filters): Rows =>
+  Object.entries(filters).reduce(
+    (matched, [field, value]) =>
+      field === "call_id"
+        ? matched.where("id", "in", (eb) =>
+            eb
+              .selectFrom("document_calls")
+              .select("document_id")
+              .where("kind", "=", kind)
+              .where("call_id", "=", value),
+          )
+        : matched.where(field as FilterField, "=", value),
+    rows,
+  );
+
+/** Orders workspaces by the id of their oldest variable. */
+export const workspacesQuery = ({ kysely }: Database, { owner, org }: Actor, page: Page) =>
+  kysely
+    .selectFrom("documents")
+    .select(({ fn }) => [
+      fn.min("id").as("id"),
+      fn.min<string>("workspace").as("key"),
+      fn.countAll<number>().as("variables"),
+    ])
+    .where("kind", "=", "variable")
+    .where((eb) =>
+      org === null
+        ? eb.and([eb("owner_org", "is", null), eb("owner", "=", owner)])
+        : eb("owner_org", "=", org),
+    )
+    .groupBy("workspace")
+    .having(({ fn }) => fn.min("id"), ">", page.after)
+    .orderBy(({ fn }) => fn.min("id"))
+    .limit(page.limit);
+
+/**
+ * Selects what `reader` may read: one index range per kind of access (own, shared with the
+ * organization, shared with the community), each limited to the page's size: the cost of a page
+ * does not grow with the number of documents.
+ */
+export function listQuery(
+  { kysely }: Database,
+  kind: ResourceKind,
+  reader: Actor,
+  filters: Filters,
+  page: Page,
+) {
+  const range = (access: Access) =>
+    kysely
+      .selectFrom(readable(kysely, kind, { reader, access }, filters, page).as("readable"))
+      .selectAll();
+  const own = range("owner").unionAll(range("community"));
+  const found = reader.org === null ? own : own.unionAll(range("org"));
+  return found.orderBy("id").limit(page.limit);
+}
+
+/** Selects the sizes of a page of `listQuery`, or of all owners' documents; reads none of them. */
+export function sizesQuery(
+  { kysely }: Database,
+  kind: ResourceKind,
+  reader: Actor | null,
+  filters: Filters,
+  page: Page,
+) {
+  const sizes = (rows: Rows) =>
+    kysely
+      .selectFrom(
+        rows
+          .clearSelect()
+          .select(["id", sql<number>`octet_length(document)`.as("bytes")])
+          .as("readable"),
+      )
+      .selectAll();
+  if (!reader)
+    return sizes(ofKind(kysely, kind, filters, page))
+      .orderBy("id")
+      .limit(page.limit);
+  const range = (access: Access) =>
+    sizes(readable(kysely, kind, { reader, access }, filters, page));
+  const own = range("owner").unionAll(range("community"));
+  const found = reader.org === null ? own : own.unionAll(range("org"));
+  return found.orderBy("id").limit(page.limit);
+}
+
+type Access = "owner" | "org" | "community";
+
+const ofKind = (kysely: Kysely<Schema>, kind: ResourceKind, filters: Filters, page: Page): Rows =>
+  matching(
+    kysely
+      .selectFrom("documents")
+      .selectAll()
+      .where("kind", "=", kind)
+      .where("id", ">", page.after),
+    kind,
+    filters,
+  )
+    .orderBy("id")
+    .limit(page.limit);
+
+function readable(
+  kysely: Kysely<Schema>,
+  kind: ResourceKind,
+  { reader, access }: { readonly reader: Actor; readonly access: Access },
+  filters: Filters,
+  page: Page,
+): Rows {
+  const query = ofKind(kysely, kind, filters, page);
+  if (access === "owner") return query.where(isOf(reader, "owner_org"));
+  const others = query.where(isNotOf(reader, "owner_org"));
+  if (access === "org")
+    return others.where("owner_org", "=", reader.org).where("shared_org", "=", 1);
+  const shared = others.where("shared_community", "=", 1);
+  if (reader.org === null) return shared;
+  // Rows that are also shared with the organization come only from that range.
+  return shared.where((eb) =>
+    eb.or([eb("shared_org", "=", 0), isOutside(reader.org, "owner_org")]),
+  );
+}
