@@ -83,6 +83,7 @@ async function aboutKeys(
 function usePgDump(url: string, to: string): Error {
   const named = new URL(url);
   named.password = "";
+  named.searchParams.delete("password");
   return invalid(
     `the database is PostgreSQL: back it up with \`pg_dump --format=custom --file='${to}' '${named.href}'\`; see docs/backup.md`,
   );

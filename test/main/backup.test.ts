@@ -194,10 +194,13 @@ describe("sonde backup", { timeout: 120_000 }, () => {
     const tooSmall = await runSonde(["backup", to], { folder: filled.path, maxFileBytes: 100_000 });
     expect(tooSmall.code).toBe(1);
     expect(tooSmall.stderr).toContain(`cannot write ${to} (`);
-    const server = { SONDE_DATABASE_URL: "postgres://ann:s3cret@db.test/sonde" };
-    expect(await refusal(empty, ["backup", to], server)).toBe(
-      `the database is PostgreSQL: back it up with \`pg_dump --format=custom --file='${to}' 'postgres://ann@db.test/sonde'\`; see docs/backup.md`,
-    );
+    for (const url of [
+      "postgres://ann:s3cret@db.test/sonde",
+      "postgres://ann@db.test/sonde?password=s3cret",
+    ])
+      expect(await refusal(empty, ["backup", to], { SONDE_DATABASE_URL: url })).toBe(
+        `the database is PostgreSQL: back it up with \`pg_dump --format=custom --file='${to}' 'postgres://ann@db.test/sonde'\`; see docs/backup.md`,
+      );
     expect(readdirSync(empty.path)).toEqual(["data"]);
   });
 });
