@@ -1,4 +1,5 @@
 // Access to a call's results and statistics, by its access flags.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { canRead } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
@@ -27,12 +28,10 @@ export async function callsSharing(
   principal: Principal,
   callIds: Iterable<string>,
 ): Promise<ReadonlySet<string>> {
-  const found = await store.documents.getMany("call", [...new Set(callIds)]);
-  return new Set(found.filter((stored) => isOpen(part, principal, stored)).map(({ id }) => id));
+  const open = new Set<string>();
+  for await (const { id } of openCalls(part, store, principal, [...new Set(callIds)])) open.add(id);
+  return open;
 }
-
-/** Documents in memory at a time. */
-const PIECE = 500;
 
 /** Resolves to the names, by id, of the report's calls of which `principal` may read this part. */
 export async function callNames(
@@ -42,14 +41,25 @@ export async function callNames(
   report: Report,
 ): Promise<ReadonlyMap<string, string>> {
   const names = new Map<string, string>();
-  const ids = callIdsOf(report);
-  for (let at = 0; at < ids.length; at += PIECE) {
-    const found = await store.documents.getMany("call", ids.slice(at, at + PIECE));
-    for (const stored of found)
-      if (isOpen(part, principal, stored))
-        names.set(stored.id, (stored.document as Call).meta.name);
-  }
+  for await (const { id, document } of openCalls(part, store, principal, callIdsOf(report)))
+    names.set(id, (document as Call).meta.name);
   return names;
+}
+
+/** Calls in memory at a time: they may be large, and other requests wait while they are read. */
+const CALLS_AT_ONCE = 50;
+
+async function* openCalls(
+  part: Part,
+  { documents }: Store,
+  principal: Principal,
+  ids: readonly string[],
+): AsyncGenerator<StoredDocument> {
+  for (let at = 0; at < ids.length; at += CALLS_AT_ONCE) {
+    const found = await documents.getMany("call", ids.slice(at, at + CALLS_AT_ONCE));
+    yield* found.filter((stored) => isOpen(part, principal, stored));
+    await nextTurn();
+  }
 }
 
 const isOpen = (part: Part, principal: Principal, stored: StoredDocument): boolean =>

@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import { StatementSync } from "node:sqlite";
+import { expect, it, vi } from "vitest";
 import { create, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Caller, Created, List, TestApi } from "../support/api.ts";
 
@@ -48,6 +49,19 @@ it("fills in rows and the default location, and replaces groups", async () => {
   expect(await change({ meta: { description: "d" } })).toEqual(filled);
   expect(await change({ groups: [{ name: "new" }] })).toEqual([{ name: "new", rows: [] }]);
   expect(await change({ groups: [] })).toEqual([]);
+});
+
+it("reads the calls of a report in portions: calls may be large", async () => {
+  const calls: string[] = [];
+  for (let n = 0; n < 120; n += 1) calls.push((await createCall(api)).id);
+  const groups = [{ name: "all", rows: calls.map((id) => row(id)) }];
+  const statements = vi.spyOn(StatementSync.prototype, "all");
+  const report = await createReport(api, { groups });
+  const { body } = await api.send({ path: `/reports/${report.id}/` });
+  const rows = statements.mock.results.map(({ value }) => (value as unknown[]).length);
+  statements.mockRestore();
+  expect(body["groups"]).toEqual(groups);
+  expect(Math.max(...rows)).toBe(50);
 });
 
 it.each<[string, object, string]>([
