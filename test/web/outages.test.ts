@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openFolder } from "../support/data-folder.ts";
+import { storeInsight, WEEK, WEEK_MS } from "../support/insights.ts";
 import { startPages } from "../support/pages.ts";
 import { makeFolder } from "../support/process.ts";
 import { aCall, aReport, aRun } from "../support/runs.ts";
@@ -26,6 +27,8 @@ let pages: Awaited<ReturnType<typeof startPages>>;
 /** Ids of a call with many results, and of one whose runs were missed, its runs in order. */
 let many: string;
 let missed: string[];
+/** Ids of reports without a passed call, without outliers, and without any call. */
+let reports: string[];
 
 beforeAll(async () => {
   const masterKey = randomBytes(32);
@@ -58,6 +61,16 @@ beforeAll(async () => {
     ...(await runsOf(at(start), "MISSED")),
     ...(await runsOf(at(start + MINUTE), "MISSED")),
   ];
+  reports = [];
+  for (const [week, calls] of [{ passed: 0, failed: 30 }, {}, { passed: 0 }].entries())
+    reports.push(
+      await storeInsight(store, {
+        call_id: busy.id,
+        of: { owner: OWNER, org: null },
+        start: WEEK + week * WEEK_MS,
+        ...calls,
+      }),
+    );
   await store.close();
   pages = await startPages({ env: { SONDE_DATA_DIR: folder.dataDir } });
 }, 120_000);
@@ -93,6 +106,23 @@ it("leads through runs that were due at the same instant", async () => {
   const forth = await walk(page, "Next →");
   expect(forth.toSorted()).toEqual(missed.toSorted());
   expect(await walk(page, "← Previous")).toEqual(forth.toReversed());
+});
+
+it("tells a measure of 0 from none, in both weeks of a report", async () => {
+  const { page } = await pages.open(`/insights/${reports[1]}`);
+  const table = page.getByRole("region", { name: "What moved" });
+  const shows = (name: string, cells: readonly string[]) =>
+    expect
+      .poll(() => table.getByRole("row", { name }).locator("td").allInnerTexts())
+      .toEqual(cells);
+  await shows("Score", ["0", "999", "+999 better"]);
+  await shows("Calls that passed", ["0 %", "100 %", "+100.00 percentage points better"]);
+  await shows("Outliers", ["–", "0 %", "–"]);
+  await shows("Average time", ["–", "100 ms", "–"]);
+  await page.goto(`${pages.api}/insights/${reports[2]}`);
+  await shows("Score", ["999", "–", "–"]);
+  await shows("Calls that passed", ["100 %", "–", "–"]);
+  await shows("Outliers", ["0 %", "–", "–"]);
 });
 
 it("says that a call without an address was made, and names it in its workflow", async () => {

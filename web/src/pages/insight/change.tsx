@@ -6,8 +6,9 @@ import { wordOf } from "../../periods.ts";
 
 interface Measure {
   readonly name: string;
-  readonly now: number;
-  /** Null if either period has no score, or no such calls. */
+  /** Null if the period has no score, or no such calls. */
+  readonly of: (report: InsightReport) => number | null;
+  /** Null if that of either period is null. */
   readonly by: number | null;
   readonly show: (value: number) => string;
   /** Formats a change, if its unit differs. */
@@ -19,13 +20,30 @@ interface Measure {
 const percentagePoints = (value: number): string => `${value.toFixed(2)} percentage points`;
 const whole = (value: number): string => String(Math.round(value));
 
-const measuresOf = (report: InsightReport, change: NonNullable<InsightReport["change"]>) =>
+const ofPassed =
+  (measure: "outlier_percent" | "mean_test_length" | "sd_test_length"): Measure["of"] =>
+  (report) =>
+    report.parts.availability.passed === 0 ? null : report[measure];
+
+const measuresOf = (change: NonNullable<InsightReport["change"]>) =>
   [
-    { name: "Score", now: report.score, by: change.score, show: whole, better: "more" },
-    { name: "Place", now: report.rank, by: change.rank, show: whole, better: "less" },
+    {
+      name: "Score",
+      of: ({ band, score }) => band && score,
+      by: change.score,
+      show: whole,
+      better: "more",
+    },
+    {
+      name: "Place",
+      of: ({ band, rank }) => band && rank,
+      by: change.rank,
+      show: whole,
+      better: "less",
+    },
     {
       name: "Calls that passed",
-      now: report.pass_percent,
+      of: ({ parts, pass_percent }) => (parts.availability.made === 0 ? null : pass_percent),
       by: change.pass_percent,
       show: formatPercent,
       showChange: percentagePoints,
@@ -33,7 +51,7 @@ const measuresOf = (report: InsightReport, change: NonNullable<InsightReport["ch
     },
     {
       name: "Outliers",
-      now: report.outlier_percent,
+      of: ofPassed("outlier_percent"),
       by: change.outlier_percent,
       show: formatPercent,
       showChange: percentagePoints,
@@ -41,13 +59,13 @@ const measuresOf = (report: InsightReport, change: NonNullable<InsightReport["ch
     },
     {
       name: "Average time",
-      now: report.mean_test_length,
+      of: ofPassed("mean_test_length"),
       by: change.mean_test_length,
       show: formatMs,
     },
     {
       name: "Standard deviation of all times",
-      now: report.sd_test_length,
+      of: ofPassed("sd_test_length"),
       by: change.sd_test_length,
       show: formatMs,
     },
@@ -56,9 +74,11 @@ const measuresOf = (report: InsightReport, change: NonNullable<InsightReport["ch
 interface ChangeProps {
   readonly kind: InsightKind;
   readonly report: InsightReport;
+  /** The report of the period before; undefined until it is read. */
+  readonly before: InsightReport | undefined;
 }
 
-export function Change({ kind, report }: ChangeProps) {
+export function Change({ kind, report, before }: ChangeProps) {
   const { change } = report;
   const period = wordOf(kind);
   return (
@@ -85,8 +105,8 @@ export function Change({ kind, report }: ChangeProps) {
               </tr>
             </thead>
             <tbody>
-              {measuresOf(report, change).map((measure) => (
-                <Row key={measure.name} measure={measure} />
+              {measuresOf(change).map((measure) => (
+                <Row key={measure.name} measure={measure} report={report} before={before} />
               ))}
             </tbody>
           </table>
@@ -98,8 +118,15 @@ export function Change({ kind, report }: ChangeProps) {
   );
 }
 
-function Row({ measure }: { readonly measure: Measure }) {
-  const { name, now, by, show, showChange = show, better } = measure;
+interface RowProps extends Pick<ChangeProps, "report" | "before"> {
+  readonly measure: Measure;
+}
+
+function Row({ measure, report, before }: RowProps) {
+  const { name, of, by, show, showChange = show, better } = measure;
+  const now = of(report);
+  const then = by !== null && now !== null ? now - by : before ? of(before) : null;
+  const shownOf = (value: number | null): string => (value === null ? "–" : show(value));
   const isMore = (by ?? 0) > 0;
   const shown = by === null ? "–" : showChange(Math.abs(by));
   const moved = by !== null && shown !== showChange(0);
@@ -110,10 +137,10 @@ function Row({ measure }: { readonly measure: Measure }) {
         {name}
       </th>
       <td class="number" data-label="Before">
-        {by === null ? "–" : show(now - by)}
+        {shownOf(then)}
       </td>
       <td class="number" data-label="Now">
-        {by === null && now <= 0 ? "–" : show(now)}
+        {shownOf(now)}
       </td>
       <td class={`number moved whole ${tone}`}>
         {moved ? `${isMore ? "+" : "−"}${shown}` : by === null ? "–" : "the same"}

@@ -31,6 +31,7 @@ export function Insight({ params }: { readonly params?: { readonly id: string } 
       </>
     );
   const { kind, start } = around;
+  const reports = { report: data, before: before ? previous : undefined };
   return (
     <>
       <PageHead
@@ -49,8 +50,8 @@ export function Insight({ params }: { readonly params?: { readonly id: string } 
         <ScoreCard kind={kind} report={data} />
         <ScoreHistory kind={kind} start={start} report={data} />
       </div>
-      <Explanation kind={kind} report={data} before={before ? previous : undefined} />
-      <Change kind={kind} report={data} />
+      <Explanation kind={kind} {...reports} />
+      <Change kind={kind} {...reports} />
       <InsightLocations report={data} />
       <div class="columns">
         <div class="stack">
