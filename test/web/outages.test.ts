@@ -26,6 +26,7 @@ const folder = makeFolder();
 let pages: Awaited<ReturnType<typeof startPages>>;
 /** Ids of a call with many results, and of one whose runs were missed, its runs in order. */
 let many: string;
+let neverMade: string;
 let missed: string[];
 /** Ids of reports without a passed call, without outliers, and without any call. */
 let reports: string[];
@@ -46,7 +47,7 @@ beforeAll(async () => {
     await documents.insert(busy);
     await documents.insert(absent);
   });
-  many = busy.id;
+  [many, neverMade] = [busy.id, absent.id];
   const common = { owner: OWNER, deployment_id: null };
   const start = now - HALF_AN_HOUR - (now % MINUTE);
   await runsOf(
@@ -123,6 +124,14 @@ it("tells a measure of 0 from none, in both weeks of a report", async () => {
   await shows("Score", ["999", "–", "–"]);
   await shows("Calls that passed", ["100 %", "–", "–"]);
   await shows("Outliers", ["0 %", "–", "–"]);
+});
+
+it("does not call runs made that were missed", async () => {
+  const { page } = await pages.open(`/calls/${neverMade}`);
+  const card = page.locator("section.card", { hasText: "Result of the runs" });
+  await card.getByLabel("Result of the runs").selectOption("MISSED");
+  await expect.poll(() => card.locator("td[data-label=Count]").allInnerTexts()).toEqual(["6"]);
+  expect(await card.getByRole("columnheader", { name: "Made" }).count()).toBe(0);
 });
 
 it("says that a call without an address was made, and names it in its workflow", async () => {

@@ -26,8 +26,9 @@ const TYPES = ["ALL", ...Object.keys(OUTCOMES)].map((value) => ({
 
 type Column = readonly [name: string, of: (entry: StatEntry) => string];
 
-const CALLS: readonly Column[] = [
-  ["Made", ({ count }) => formatCount(count)],
+/** What was counted may be runs that were never made, such as MISSED ones. */
+const RUNS: readonly Column[] = [
+  ["Count", ({ count }) => formatCount(count)],
   ["Passed", ({ adv_stat }) => formatPercent(adv_stat?.pass_percent)],
   ["Missed", ({ adv_stat }) => formatCount(adv_stat?.missed)],
 ];
@@ -71,7 +72,7 @@ export function StatsTable({ id, location }: StatsTableProps) {
       </header>
       <div class="fields no-print">
         <SelectField label="Period" value={kind} choices={KINDS} onChange={setKind} />
-        <SelectField label="Result of the calls" value={type} choices={TYPES} onChange={setType} />
+        <SelectField label="Result of the runs" value={type} choices={TYPES} onChange={setType} />
       </div>
       <Fault error={error} retry={refetch} />
       {!shown && !error && <Loading what="statistics" />}
@@ -102,16 +103,16 @@ interface PeriodsProps {
 
 function Periods({ stats, isPassed, kind }: PeriodsProps) {
   const latencies = isPassed ? [...LATENCIES, ...OF_PASSED] : LATENCIES;
-  const columns = [...CALLS, ...latencies];
-  if (stats.length === 0) return <p class="muted">No matching calls yet.</p>;
+  const columns = [...RUNS, ...latencies];
+  if (stats.length === 0) return <p class="muted">No matching runs yet.</p>;
   return (
     <div class="scroll-x" role="region" aria-label="Statistics by period" tabIndex={0}>
       <table class="stats blocks">
         <thead>
           <tr class="groups">
             <td />
-            <th scope="colgroup" colSpan={CALLS.length}>
-              Calls
+            <th scope="colgroup" colSpan={RUNS.length}>
+              Runs
             </th>
             <th scope="colgroup" colSpan={latencies.length}>
               Latency
