@@ -194,8 +194,14 @@ async function saysWhereNoAgentIs({ target, pages }: Try): Promise<void> {
   const unavailable = { status: 503, json: { error_msg: "The locations are not available" } };
   await page.route("**/api/2/agents/info*", (route) => route.fulfill(unavailable));
   await page.reload();
+  const panel = page.getByRole("region", { name: "Run now" });
+  await panel.getByText("The locations are not available").waitFor();
   await button(page, "Deploy").first().click();
   await dialog.getByText("The locations are not available").waitFor();
+  const asked = page.waitForRequest("**/api/2/agents/info*");
+  await dialog.getByRole("button", { name: "Try again" }).click();
+  await asked;
+  expect(await dialog.getByText("The locations are not available").count()).toBe(1);
   await page.unrouteAll();
   await dialog.getByRole("button", { name: "Try again" }).click();
   await dialog.getByText("already deployed: every hour").waitFor();
@@ -210,7 +216,6 @@ async function saysWhereNoAgentIs({ target, pages }: Try): Promise<void> {
   await said(page, "Deployed at Empty place. No agent accepts runs at Empty place");
   await page.getByRole("rowheader", { name: "Empty place No agent" }).waitFor();
 
-  const panel = page.getByRole("region", { name: "Run now" });
   await panel.getByLabel("Location").selectOption("Empty place – no agent");
   await panel.getByText("No agent is connected at Empty place: runs wait").waitFor();
   await panel.getByRole("button", { name: "Run now" }).click();

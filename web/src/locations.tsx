@@ -1,5 +1,6 @@
 // The locations: their names, and whether an agent takes their runs.
 import type { AgentState } from "../../src/model/agent.ts";
+import { useRef } from "preact/hooks";
 import { lackOf } from "./agent-lack.ts";
 import type { Lack } from "./agent-lack.ts";
 import { useRead } from "./queries.ts";
@@ -28,13 +29,15 @@ export function useLocations(): readonly Place[] {
   return useLocationsRead().places;
 }
 
-/** Returns the same, and why they are not known. */
+/** Returns the same, and why they are not known, also while they are read again. */
 export function useLocationsRead() {
   const { data, error, refetch } = useInfo();
+  const failed = useRef<Error>(null);
+  failed.current = error ?? failed.current;
   const places: readonly Place[] = Object.entries(data?.locations ?? {})
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(([id, name]) => ({ id, name: id === "" ? `Default (${name})` : name || id }));
-  return { places, error: data ? null : error, refetch };
+  return { places, error: data ? null : failed.current, refetch };
 }
 
 /** Returns the id that the empty id stands for; empty until the locations are known. */

@@ -1,5 +1,5 @@
 // A choice of one location.
-import { useLacks, useLocations } from "../locations.tsx";
+import { useLacks, useLocationsRead } from "../locations.tsx";
 import { SelectField } from "./field.tsx";
 import type { FieldProps } from "./field.tsx";
 import { NoAgent } from "./no-agent.tsx";
@@ -19,19 +19,22 @@ export function LocationField({
   value,
   isToRun = false,
   hasDefault = true,
+  fault,
   onChange,
   ...field
 }: LocationFieldProps) {
   const lackAt = useLacks();
+  const { places, error } = useLocationsRead();
   return (
     <SelectField
       {...field}
       label={label}
+      fault={fault ?? error?.message}
       hint={
         isToRun && <NoAgent at={value}>runs wait, and are MISSED if none is ready in time.</NoAgent>
       }
       value={value}
-      choices={useLocations()
+      choices={places
         .filter(({ id }) => hasDefault || id !== "")
         .map(({ id, name }) => ({
           value: id,
