@@ -1,4 +1,5 @@
 // Signing in to the pages and out of them, in a real browser.
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { openPage, startBrowser } from "../support/browser.ts";
 import { startPages } from "../support/pages.ts";
@@ -116,6 +117,30 @@ it("a session is neither taken for ended nor for open", { timeout: 120_000 }, as
   const ended = await fetch(`${pages.api}/api/2/session/`, { method: "DELETE", headers });
   expect(ended.status).toBe(200);
   await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByLabel("API key").waitFor();
+  expect(faults).toEqual([]);
+});
+
+/** What the browser does when the reader leaves the tab, or returns to it. */
+const setHidden = (page: Page, isHidden: boolean): Promise<unknown> =>
+  page.evaluate(`{
+    Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }`);
+
+it("a page notices that its key has been revoked", { timeout: 120_000 }, async () => {
+  await using pages = await startPages();
+  const { api_key: key, id } = await pages.client.send<{ api_key: string; id: string }>(
+    "POST",
+    "/api_keys/",
+    { access_level: "VIEWER" },
+  );
+  const { page, faults } = await pages.open("/tokens", { key });
+  await page.getByText("Live", { exact: true }).waitFor();
+  await setHidden(page, true);
+  await page.getByText("Paused", { exact: true }).waitFor();
+  await pages.client.send("DELETE", `/api_keys/${id}/`);
+  await setHidden(page, false);
   await page.getByLabel("API key").waitFor();
   expect(faults).toEqual([]);
 });

@@ -4,7 +4,7 @@ import type { RecordedOutcome } from "../../src/model/recorded.ts";
 import type { ResultCategory } from "../../src/model/result.ts";
 import { urlOf, withQuery } from "./api.ts";
 import { queries } from "./queries.ts";
-import { interruption, session } from "./session.ts";
+import { interruption, noticeEnd, session } from "./session.ts";
 
 export interface RecordedEvent extends Omit<RecordedOutcome, "time"> {
   readonly result_category: ResultCategory | null;
@@ -76,7 +76,9 @@ function open(): void {
   });
   opened.addEventListener("error", () => {
     liveState.value = "reconnecting";
-    if (opened.readyState === EventSource.CLOSED) retry = setTimeout(open, TRY_AGAIN_AFTER_MS);
+    if (opened.readyState !== EventSource.CLOSED) return;
+    retry = setTimeout(open, TRY_AGAIN_AFTER_MS);
+    void noticeEnd().catch(() => undefined); // perhaps the reason
   });
   const hear = (event: MessageEvent<string>): void => {
     lastId = event.lastEventId || lastId;

@@ -65,6 +65,10 @@ export async function readSession(): Promise<void> {
   become(await send<Principal>("GET", "session/").catch(ended));
 }
 
+/** Notices a session that has ended elsewhere, for example with its key. Rejects like the above. */
+export const noticeEnd = (): Promise<unknown> =>
+  send<Principal>("GET", "session/").catch((cause: unknown) => become(ended(cause)));
+
 const SIGNED = "signed-in-or-out";
 
 /** Notifies the other tabs, which hear of each change to local storage. */
