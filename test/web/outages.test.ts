@@ -251,3 +251,33 @@ it("asks again before retrying a failed deletion", async () => {
   const choice = page.getByLabel("Authentication setting").locator("option", { hasText: "Shop" });
   expect(await choice.innerText()).toBe("Shop (NONE, xn--exmple-cua.com)");
 });
+
+it("closes a dialog about what is gone", async () => {
+  const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
+  const call = await make("/calls/", {
+    meta: { name: "Shop" },
+    request: { method: "GET", url: "https://example.com/" },
+  });
+  const deployment = await make("/deployments/", {
+    deployment: { target_id: call.id, location_id: "local", frequency: 60 },
+  });
+  const setting = await make("/auth/", {
+    meta: { name: "Shop", domain: "example.com" },
+    settings: { auth_type: "BASIC" },
+  });
+  const token = await make("/tokens/", { meta: { name: "Shop", auth_id: setting.id }, token: {} });
+  const { page } = await pages.open(`/calls/${call.id}`);
+  const seesItGone = async (path: string, edit: string, fault: string): Promise<void> => {
+    const button = page.getByRole("button", { name: edit });
+    await button.waitFor();
+    await pages.client.send("DELETE", path);
+    await button.click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(fault).waitFor();
+    await dialog.getByRole("button", { name: "Close" }).click();
+    await dialog.waitFor({ state: "detached" });
+  };
+  await seesItGone(`/deployments/${deployment.id}/`, "Edit the deployment", "Deployment not found");
+  await page.goto(`${pages.api}/tokens`);
+  await seesItGone(`/tokens/${token.id}/`, "Edit Shop", "Token not found");
+});

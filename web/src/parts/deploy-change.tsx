@@ -12,7 +12,7 @@ import { ConflictDialog } from "./conflict-dialog.tsx";
 import { bodyOf, draftOf, SHOWN } from "./deploy-draft.ts";
 import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployFields, useDelay } from "./deploy-fields.tsx";
-import { Dialog, DialogButtons } from "./dialog.tsx";
+import { Dialog, DialogButtons, FaultDialog } from "./dialog.tsx";
 import { LeaveGuard } from "./leave-guard.tsx";
 import { Fault } from "./notice.tsx";
 
@@ -30,9 +30,7 @@ export function DeployChange({ target, deployment: { id }, onClose }: DeployChan
   );
   if (data) return <ChangeForm target={target} stored={data} onClose={onClose} />;
   return error ? (
-    <Dialog title={titleOf(target)} onClose={onClose}>
-      <Fault error={error} retry={refetch} />
-    </Dialog>
+    <FaultDialog title={titleOf(target)} error={error} retry={refetch} onClose={onClose} />
   ) : null;
 }
 

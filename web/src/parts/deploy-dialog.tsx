@@ -19,7 +19,7 @@ import { announce } from "./announcement.tsx";
 import { bodyOf, newDraft, SHOWN } from "./deploy-draft.ts";
 import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployFields, useDelay } from "./deploy-fields.tsx";
-import { Dialog, DialogButtons } from "./dialog.tsx";
+import { Dialog, DialogButtons, FaultDialog } from "./dialog.tsx";
 import { LeaveGuard } from "./leave-guard.tsx";
 import { Fault } from "./notice.tsx";
 
@@ -34,14 +34,12 @@ export function DeployDialog(props: DeployDialogProps) {
   const { data, error } = useDeployments(props.target);
   if (unread)
     return (
-      <Dialog title={`Deploy ${props.target.name}`} onClose={props.onClose}>
-        <Fault error={unread} retry={refetch} />
-        <footer>
-          <button class="button" type="button" onClick={props.onClose}>
-            Close
-          </button>
-        </footer>
-      </Dialog>
+      <FaultDialog
+        title={`Deploy ${props.target.name}`}
+        error={unread}
+        retry={refetch}
+        onClose={props.onClose}
+      />
     );
   return places.length > 0 && (data || error) ? (
     <DeployForm {...props} deployments={data?.results ?? []} />

@@ -1,6 +1,7 @@
 // A modal dialog: the browser's own, which keeps the focus inside and restores it afterwards.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
+import { Fault } from "./notice.tsx";
 
 interface DialogProps {
   readonly title: string;
@@ -50,6 +51,23 @@ export function Dialog({ title, onClose, isCover = false, children }: DialogProp
     </dialog>
   );
 }
+
+interface FaultDialogProps extends Pick<DialogProps, "title" | "onClose"> {
+  readonly error: Error;
+  readonly retry: () => unknown;
+}
+
+/** Says why a dialog cannot show what it is about. */
+export const FaultDialog = ({ title, error, retry, onClose }: FaultDialogProps) => (
+  <Dialog title={title} onClose={onClose}>
+    <Fault error={error} retry={retry} />
+    <footer>
+      <button class="button" type="button" onClick={onClose}>
+        Close
+      </button>
+    </footer>
+  </Dialog>
+);
 
 interface DialogButtonsProps {
   /** What the form does. */

@@ -5,7 +5,7 @@ import { useEditing } from "../../editing.ts";
 import { leaving } from "../../history-guard.ts";
 import { announce } from "../../parts/announcement.tsx";
 import { ConflictDialog } from "../../parts/conflict-dialog.tsx";
-import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
+import { Dialog, DialogButtons, FaultDialog } from "../../parts/dialog.tsx";
 import { SelectField, TextField } from "../../parts/field.tsx";
 import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";
@@ -45,9 +45,7 @@ export function TokenForm({ stored, ...props }: TokenFormProps) {
   const title = stored ? `Token "${stored.meta.name}"` : "New token";
   if (!stored || data) return <Fields title={title} stored={data} {...props} />;
   return error ? (
-    <Dialog title={title} onClose={props.onClose}>
-      <Fault error={error} retry={refetch} />
-    </Dialog>
+    <FaultDialog title={title} error={error} retry={refetch} onClose={props.onClose} />
   ) : null;
 }
 
