@@ -281,3 +281,26 @@ it("closes a dialog about what is gone", async () => {
   await page.goto(`${pages.api}/tokens`);
   await seesItGone(`/tokens/${token.id}/`, "Edit Shop", "Token not found");
 });
+
+it("does not replace a variable that others changed or deleted unasked", async () => {
+  const { client } = pages;
+  const path = "/environment/shop/password";
+  await client.send("POST", path, { value: "first" });
+  const { page } = await pages.open("/environment?workspace=shop");
+  const dialog = page.getByRole("dialog");
+  const setsAnyway = async (what: string): Promise<void> => {
+    await dialog.getByLabel("New value").fill("mine");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.getByText(`The variable has been ${what} elsewhere.`).waitFor();
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const { workspace_variable } = await client.send<{ workspace_variable: object }>("GET", path);
+    expect(workspace_variable).toEqual({ name: "password", value: "mine" });
+  };
+  await page.getByRole("button", { name: "Change password" }).click();
+  await client.send("POST", path, { value: "theirs" });
+  await setsAnyway("changed");
+  await page.getByRole("button", { name: "Change password" }).click();
+  await client.send("DELETE", path);
+  await setsAnyway("deleted");
+});

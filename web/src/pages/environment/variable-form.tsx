@@ -29,8 +29,14 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
   const sent = useRef<string>(undefined);
   const { isBusy, submit, faultAt, faultBeside } = useSending(async () => {
     const path = pathOf(workspace, name);
-    if (!stored && path !== sent.current) await assertNew(workspace, name);
+    const isFirst = path !== sent.current;
+    if (isFirst && !stored) await assertNew(workspace, name);
+    const change = isFirst && stored ? await changeOf(stored, path) : undefined;
     sent.current = path;
+    if (change)
+      throw new Error(
+        `The variable has been ${change} elsewhere. Save again to set your value anyway`,
+      );
     await send("POST", path, { body: { value } });
     announce(`Saved ${name}`);
     onClose();
@@ -110,4 +116,18 @@ async function assertNew(workspace: string, name: string): Promise<void> {
   throw new Error(
     `variable_name: '${name}' is in the workspace '${workspace}' already. Change it there, or choose another name`,
   );
+}
+
+/** Tells what others did since the variable was shown: variables have no versions to send. */
+async function changeOf(
+  { meta }: ShownVariable,
+  path: string,
+): Promise<"changed" | "deleted" | undefined> {
+  try {
+    const now = await send<ShownVariable>("GET", path);
+    return now.meta.updated === meta.updated ? undefined : "changed";
+  } catch (cause) {
+    if (cause instanceof ApiError && cause.status === 404) return "deleted";
+    throw cause;
+  }
 }
