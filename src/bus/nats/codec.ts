@@ -121,7 +121,8 @@ function pack<T>(
       tooLarge.push(runIdOf(item));
       continue;
     }
-    const full = envelopeBytes + bytes + size > maxBytes || parts.length === MAX_REPORTS_PER_MESSAGE;
+    const full =
+      envelopeBytes + bytes + size > maxBytes || parts.length === MAX_REPORTS_PER_MESSAGE;
     if (full) finish();
     packed.push(item);
     parts.push(part);
