@@ -145,7 +145,8 @@ it("answers 503 while the bus is unavailable, and keeps the outcome of a run tha
     },
   ]);
   const [missed] = await api.store.results.listOfCall(id, page);
-  const taken = aReport(aRun({ result_id: missed?.id ?? "", target_id: id }));
+  const due_time = Date.parse(missed?.meta.due_time ?? "");
+  const taken = aReport(aRun({ result_id: missed?.id ?? "", target_id: id, due_time }));
   expect(await api.store.results.record([taken])).toMatchObject({ recorded: 1, unknown: 0 });
   expect(await metaNow()).toMatchObject([{ result: "COMPLETE" }]);
 });
