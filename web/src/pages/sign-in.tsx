@@ -1,4 +1,5 @@
 // Signs in with a key, or by a one-time link with its code in the fragment.
+import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import { announce } from "../parts/announcement.tsx";
@@ -39,19 +40,13 @@ export function SignIn() {
     );
   }, []);
   return (
-    <main class="sign-in">
-      <div class="card">
-        <h1 class="brand">
-          <Logo />
-          Sonde
-        </h1>
-        <KeyForm fault={fault} onSignedIn={arrive} />
-        <p class="muted small">
-          No key? On the hub, <code>sonde keys link</code> prints a link that works once, within an
-          hour.
-        </p>
-      </div>
-    </main>
+    <Card>
+      <KeyForm fault={fault} onSignedIn={arrive} />
+      <p class="muted small">
+        No key? On the hub, <code>sonde keys link</code> prints a link that works once, within an
+        hour.
+      </p>
+    </Card>
   );
 }
 
@@ -74,14 +69,20 @@ export function NoAnswer() {
   const ask = (): Promise<void> => readSession().catch(setError);
   useEffect(() => void ask(), []);
   return (
-    <main class="sign-in">
-      <div class="card">
-        <h1 class="brand">
-          <Logo />
-          Sonde
-        </h1>
-        <Fault error={error} retry={ask} />
-      </div>
-    </main>
+    <Card>
+      <Fault error={error} retry={ask} />
+    </Card>
   );
 }
+
+const Card = ({ children }: { readonly children: ComponentChildren }) => (
+  <main class="sign-in">
+    <div class="card">
+      <h1 class="brand">
+        <Logo />
+        Sonde
+      </h1>
+      {children}
+    </div>
+  </main>
+);
