@@ -97,7 +97,13 @@ export function sizesQuery(
 
 type Access = "owner" | "org" | "community";
 
-const ofKind = (kysely: Kysely<Schema>, kind: ResourceKind, filters: Filters, page: Page): Rows =>
+/** Selects a page of all owners' documents. */
+export const ofKind = (
+  kysely: Kysely<Schema>,
+  kind: ResourceKind,
+  filters: Filters,
+  page: Page,
+): Rows =>
   matching(
     kysely
       .selectFrom("documents")

@@ -5,7 +5,7 @@ import type { ResourceKind } from "../model/resource.ts";
 import type { Sealer } from "../runtime/secrets.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, isAmong } from "./database.ts";
-import { listQuery, matching, sizesQuery, workspacesQuery } from "./document-lists.ts";
+import { listQuery, matching, ofKind, sizesQuery, workspacesQuery } from "./document-lists.ts";
 import type { Rows } from "./document-lists.ts";
 import { byId, insertIfNew, toRow, toStoredDocument } from "./document-rows.ts";
 import type { Row } from "./document-rows.ts";
@@ -69,8 +69,8 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     fitting: (kind: ResourceKind, reader: Actor | null, page: FilteredPage, maxBytes: number) =>
       countFitting(sizesQuery(database, kind, reader, page.filters ?? {}, page), maxBytes),
     /** Lists the documents of all owners. */
-    listKind: (kind: ResourceKind, { after, limit }: Page, filters: Filters = {}) =>
-      all(matching(rowsOf(kind), kind, filters).where("id", ">", after).orderBy("id").limit(limit)),
+    listKind: (kind: ResourceKind, page: Page, filters: Filters = {}) =>
+      all(ofKind(database.kysely, kind, filters, page)),
     /** Returns every document of the kind with this filter value, of all owners. */
     listAll: (kind: ResourceKind, filter: keyof Filters, value: string) =>
       all(matching(rowsOf(kind), kind, { [filter]: value }).orderBy("id")),
