@@ -92,3 +92,14 @@ it("reports arrive promptly when few, and in large batches when many", async () 
   await bus.reportsSafe();
   expect(sizes).toEqual([1, 50, 1000]);
 });
+
+it("a backlog of reports arrives in batches of up to 5000", async () => {
+  const { bus } = startBus();
+  await using _ = bus;
+  for (let message = 0; message < 72; message += 1)
+    await bus.publishReports(Array.from({ length: 100 }, () => aRunReport("local")));
+  const sizes: number[] = [];
+  await bus.consumeReports(async (batch) => void sizes.push(batch.length));
+  await bus.reportsSafe();
+  expect(sizes).toEqual([5000, 2200]);
+});

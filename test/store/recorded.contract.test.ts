@@ -51,7 +51,7 @@ const idsIn = (batches: readonly RecordedBatch[]): string[] =>
   batches.flatMap(({ outcomes }) => outcomes.map(({ result_id }) => result_id));
 
 describe.each(storeKinds)("what was recorded on %s", (kind) => {
-  it("is one row for each transaction, with its outcomes", async () => {
+  it("is a row for each transaction, with its outcomes", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open();
     const due_time = systemClock.now();
@@ -91,6 +91,27 @@ describe.each(storeKinds)("what was recorded on %s", (kind) => {
     );
     expect(await store.recorded.last()).toEqual(batch?.place);
     expect(await store.recorded.find(batch?.place.seq ?? 0)).toEqual(batch);
+  });
+
+  it("is several rows for a large transaction, which stores while other work runs", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open();
+    const due_time = systemClock.now();
+    const runs = Array.from({ length: 1001 }, () => aRun({ due_time }));
+    await store.pendingRuns.insert(runs);
+    let isStored = false;
+    let turns = 0;
+    const turn = (): void => {
+      turns += 1;
+      if (!isStored) setImmediate(turn);
+    };
+    setImmediate(turn);
+    await store.results.record(runs.map((run) => aReport(run)));
+    isStored = true;
+    expect(turns).toBeGreaterThan(5);
+    const batches = await batchesAfter(store, RECORDED_FROM_START, 2);
+    expect(batches.map(({ outcomes }) => outcomes.length)).toEqual([1000, 1]);
+    expect(idsIn(batches).toSorted()).toEqual(runs.map(({ result_id }) => result_id).toSorted());
   });
 
   it("includes a MISSED run and its late result, but no duplicate", async () => {
