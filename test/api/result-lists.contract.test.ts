@@ -129,6 +129,30 @@ describe.each(storeKinds)("lists of results on %s", (storeKind) => {
     ]);
   });
 
+  it("ends a page of large results early", async () => {
+    const call = await createCall(api);
+    const runs = Array.from({ length: 150 }, (_, n) =>
+      aRun({ target_id: call.id, due_time: T0 + n * MINUTE }),
+    );
+    await api.store.pendingRuns.insert(runs);
+    const headers = [{ key: "x-large", value: "x".repeat(64_000) }];
+    const response = { status_code: 200, status_string: "OK", headers };
+    const reports = runs.map((run) => {
+      const report = aReport(run);
+      return { ...report, results: report.results.map((result) => ({ ...result, response })) };
+    });
+    await api.store.results.record(reports);
+    const found: string[][] = [];
+    for (let cursor = ""; found.length === 0 || cursor !== "";) {
+      const query = `order=desc&limit=1000&cursor=${cursor}`;
+      const { body } = await get(`/calls/${call.id}/results/`, query);
+      found.push(body.results.map(({ id }) => id));
+      cursor = body.meta.next_cursor;
+    }
+    const ids = runs.map(({ result_id }) => result_id).toReversed();
+    expect(found).toEqual([ids.slice(0, 100), ids.slice(100)]);
+  });
+
   it("binds a cursor to order and filters, not to how they are written", async () => {
     const { path } = lists["call"]!;
     const { body } = await get(path, "limit=1&from=2026-10-01");

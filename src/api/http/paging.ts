@@ -83,12 +83,15 @@ export interface ListRequest {
   readonly scope: string;
 }
 
-/** Of the documents on a page: a list must not fill the memory, or hold up other requests. */
+/** Of the objects on a page: a list must not fill the memory, or hold up other requests. */
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
+/** Rows read at once. */
+const PIECE = 50;
+
 /**
- * Resolves to a page of a list ordered by id. `fetch` reads a page of rows from the store; with
- * `fitting`, of as many as that returns, since they may be large.
+ * Resolves to a page of a list ordered by id, which ends early where its rows are large. `fetch`
+ * reads rows from the store; with `fitting`, at most as many as that returns.
  */
 export async function listPage<T extends { readonly id: string }>(
   cursors: Cursors,
@@ -97,9 +100,17 @@ export async function listPage<T extends { readonly id: string }>(
   fitting?: (page: Page) => Promise<number>,
 ): Promise<List<T>> {
   const { cursor } = query;
-  const after = cursor === undefined ? "" : String(cursors.decode(scope, cursor)[0]);
+  let after = cursor === undefined ? "" : String(cursors.decode(scope, cursor)[0]);
   const limit = fitting ? await fitting({ after, limit: query.limit }) : query.limit;
-  const rows = await fetch({ after, limit: limit + 1 });
-  const { meta, items } = toPage(rows, limit, (last) => cursors.encode(scope, [last.id]));
-  return { meta, results: items };
+  const results: T[] = [];
+  for (let bytes = 0; ;) {
+    const wanted = Math.min(PIECE, limit - results.length);
+    const rows = await fetch({ after, limit: wanted + 1 });
+    const { meta, items } = toPage(rows, wanted, (last) => cursors.encode(scope, [last.id]));
+    results.push(...items);
+    if (!meta.more || results.length === limit) return { meta, results };
+    bytes += JSON.stringify(items).length;
+    if (bytes > MAX_PAGE_BYTES) return { meta, results };
+    after = items.at(-1)?.id as string;
+  }
 }
