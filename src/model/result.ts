@@ -57,8 +57,11 @@ const Text = nullable(Type.String(), { examples: [null] });
 const ExampleId = Type.String({ examples: [EXAMPLE.id] });
 const Address = nullable(Type.String({ examples: ["203.0.113.7"] }));
 const Url = Type.String({ examples: [EXAMPLE.url] });
-const Status = nullable(Type.Integer({ minimum: 0, examples: [200] }));
-const Count = nullable(Type.Integer({ minimum: 0, examples: [512] }));
+// Both databases must store these numbers, and read them as they are.
+const Status = nullable(Type.Integer({ minimum: 0, maximum: 999, examples: [200] }));
+const Count = nullable(
+  Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, examples: [512] }),
+);
 const Instant = Type.Refine(
   dateTime(Type.String({ examples: [EXAMPLE.time] })),
   (text) => parseInstant(text) !== undefined,
@@ -98,7 +101,7 @@ export const ResultSchema = Type.Object({
     dest_ip: Address,
     request_size: Count,
     response_size: Count,
-    redirects: Type.Integer({ minimum: 0 }),
+    redirects: Type.Integer({ minimum: 0, maximum: 1000 }),
     is_late: Type.Boolean({ examples: [false] }),
   }),
   timing: TimingSchema,

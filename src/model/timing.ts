@@ -1,14 +1,20 @@
 // The durations of a call's phases, and the uncertainty of its total.
 import type { Static } from "typebox";
 import { nullable } from "./fields.ts";
+import { DAY_MS } from "./periods.ts";
 import { Type } from "./type.ts";
 
 /** In the order in which a call goes through them. */
 export const PHASES = ["dns", "tcp", "handshake", "upload", "processing", "download"] as const;
 export type Phase = (typeof PHASES)[number];
 
+/** A month of the longest, in microseconds, still has an exact sum: node:sqlite reads no others. */
 const Ms = nullable(
-  Type.Number({ minimum: 0, description: "milliseconds, 3 decimals; null: not reached" }),
+  Type.Number({
+    minimum: 0,
+    maximum: DAY_MS,
+    description: "milliseconds, 3 decimals; null: not reached",
+  }),
 );
 
 /**

@@ -2,7 +2,9 @@
 import { expect, it } from "vitest";
 import { createAggregatorMetrics } from "../../src/aggregator/metrics.ts";
 import { recordResults } from "../../src/aggregator/record-results.ts";
-import type { RunReport } from "../../src/model/result.ts";
+import { DAY_MS } from "../../src/model/periods.ts";
+import { runReportValidator } from "../../src/model/result.ts";
+import type { Result, RunReport } from "../../src/model/result.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
@@ -40,3 +42,27 @@ it.each(storeKinds)("records the others of its batch on %s", async (kind) => {
   expect(counts).toMatchObject({ recorded: 17, unusable: 3 });
   for (const n of bad) expect(await store.pendingRuns.get(ids[n] ?? "")).toBeDefined();
 });
+
+it.each(storeKinds)(
+  "the largest numbers that a report may hold are read back on %s",
+  async (kind) => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open();
+    const run = aRun({ due_time: systemClock.now() });
+    await store.pendingRuns.insert([run]);
+    const { results, ...report } = aReport(run, { total: DAY_MS });
+    const [result] = results as [Result];
+    const meta = {
+      ...result.meta,
+      http_code: 999,
+      request_size: Number.MAX_SAFE_INTEGER,
+      response_size: Number.MAX_SAFE_INTEGER,
+      redirects: 1000,
+    };
+    const timing = { ...result.timing, tcp: DAY_MS, uncertainty: DAY_MS };
+    const largest = { ...report, results: [{ ...result, meta, timing }] };
+    expect(runReportValidator.faults(largest)).toEqual([]);
+    expect(await store.results.record([largest])).toMatchObject({ recorded: 1 });
+    expect(await store.results.get(run.result_id)).toMatchObject({ meta, timing });
+  },
+);

@@ -50,6 +50,11 @@ function aResult(result: ResultCode = "COMPLETE", total: number | null = 12.5): 
   };
 }
 
+const withMeta = (change: Partial<Result["meta"]>): Result => {
+  const { meta, ...result } = aResult();
+  return { ...result, meta: { ...meta, ...change } };
+};
+
 const raw = (result: ResultCode, latency: number | null): RawResult =>
   countedResult(aResult(result, latency));
 
@@ -170,6 +175,11 @@ describe("a report from the wire", () => {
     ],
     ["a negative phase", { results: [{ ...aResult(), timing: { ...NO_TIMING, dns: -1 } }] }],
     ["no agent", { agent_id: null }],
+    ["a phase of two days", { results: [{ ...aResult(), timing: { ...NO_TIMING, tcp: 2e8 } }] }],
+    ["an endless call", { results: [aResult("COMPLETE", 1e300)] }],
+    ["an inexact size", { results: [withMeta({ response_size: 2 ** 60 })] }],
+    ["an endless status", { results: [withMeta({ http_code: 2 ** 40 })] }],
+    ["endless redirects", { results: [withMeta({ redirects: 2 ** 40 })] }],
   ])("is rejected with %s", (_, change) => {
     expect(runReportValidator.accepts({ ...report, ...change })).toBe(false);
   });
