@@ -163,6 +163,21 @@ export const WorkflowResultSchema = Type.Object({
 });
 export type WorkflowResult = Static<typeof WorkflowResultSchema>;
 
+/** The texts of a result that both databases must store as they are, in an index. */
+const NAMES = [
+  "workflow_id",
+  "workflow_result_id",
+  "deployment_id",
+  "agent_id",
+  "domain",
+  "source_ip",
+  "dest_ip",
+] as const;
+
+/** No half of a pair, and not more than the 2,700 bytes of an index of PostgreSQL. */
+const NAME = /^(?:\p{ASCII}{0,2600}|\P{Surrogate}{0,600})$/u;
+const isName = (text: string): boolean => NAME.test(text) && !text.includes("\0");
+
 /** An agent's report of one run: its results are recorded together or not at all. */
 export const RunReportSchema = Type.Refine(
   Type.Object({
@@ -176,7 +191,10 @@ export const RunReportSchema = Type.Refine(
     /** The context that a workflow's run was given, as its result keeps it; absent if none. */
     context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   }),
-  ({ results, workflow }) => workflow != null || results.length > 0,
+  ({ run_id, results, workflow }) =>
+    (workflow != null || results.length > 0) &&
+    isName(run_id) &&
+    results.every(({ meta }) => NAMES.every((field) => isName(meta[field] ?? ""))),
 );
 export type RunReport = Static<typeof RunReportSchema>;
 

@@ -1,4 +1,5 @@
 // A report that the database rejects does not hold up the others of its batch, on both databases.
+import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { createAggregatorMetrics } from "../../src/aggregator/metrics.ts";
 import { recordResults } from "../../src/aggregator/record-results.ts";
@@ -44,7 +45,7 @@ it.each(storeKinds)("records the others of its batch on %s", async (kind) => {
 });
 
 it.each(storeKinds)(
-  "the largest numbers that a report may hold are read back on %s",
+  "the largest numbers and names that a report may hold are read back on %s",
   async (kind) => {
     await using database = await createTestDatabase(kind);
     const store = await database.open();
@@ -58,6 +59,8 @@ it.each(storeKinds)(
       request_size: Number.MAX_SAFE_INTEGER,
       response_size: Number.MAX_SAFE_INTEGER,
       redirects: 1000,
+      domain: randomBytes(1300).toString("hex"),
+      agent_id: "\u{1f600}".repeat(600),
     };
     const timing = { ...result.timing, tcp: DAY_MS, uncertainty: DAY_MS };
     const largest = { ...report, results: [{ ...result, meta, timing }] };

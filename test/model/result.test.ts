@@ -179,6 +179,11 @@ describe("a report from the wire", () => {
     ["an endless call", { results: [aResult("COMPLETE", 1e300)] }],
     ["an inexact size", { results: [withMeta({ response_size: 2 ** 60 })] }],
     ["an endless status", { results: [withMeta({ http_code: 2 ** 40 })] }],
+    ["NUL in the run", { run_id: "r1\0" }],
+    ["NUL in a name", { results: [withMeta({ domain: "h\0.test" })] }],
+    ["half a character", { results: [withMeta({ agent_id: "\ud83d" })] }],
+    ["an overlong name", { results: [withMeta({ source_ip: "é".repeat(601) })] }],
+    ["an overlong host", { results: [withMeta({ domain: "h".repeat(2601) })] }],
     ["endless redirects", { results: [withMeta({ redirects: 2 ** 40 })] }],
   ])("is rejected with %s", (_, change) => {
     expect(runReportValidator.accepts({ ...report, ...change })).toBe(false);
