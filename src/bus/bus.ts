@@ -21,7 +21,10 @@ export interface Consumer {
   drain(): Promise<void>;
 }
 
-/** May answer once, and may continue working after the answer. */
+/**
+ * May answer once, and may continue working after the answer. Is given a few questions of each
+ * location at a time; those whose askers no longer wait are dropped.
+ */
 export type QuestionHandler<Q, A> = (question: Q, answer: (content: A) => void) => Promise<void>;
 
 /** The sooner it answers after reading `now`, the more accurate the agent's time. */

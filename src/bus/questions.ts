@@ -1,24 +1,44 @@
 // Agents' questions to the hub: best effort, neither stored nor redelivered. Each question goes to
-// one consumer, which may answer it.
+// one consumer, which may answer it while the asker waits.
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
+import { createSemaphore } from "../runtime/semaphore.ts";
 import type { Bus, Consumer, QuestionHandler } from "./bus.ts";
 import { ANSWER_MS } from "./bus.ts";
 import type { MessageKind, Observer } from "./delivery.ts";
 
-export type QuestionListener<Q, A> = ReturnType<typeof createQuestionListener<Q, A>>;
+export type Question = Heartbeat | CredentialsRequest;
 
-export function createQuestionListener<Q, A>(
+export type QuestionListener<Q extends Question, A> = ReturnType<
+  typeof createQuestionListener<Q, A>
+>;
+
+/** A location that floods the hub with questions leaves the database to the others. */
+const PLACES_OF_LOCATION = 4;
+
+export function createQuestionListener<Q extends Question, A>(
   kind: MessageKind,
   handler: QuestionHandler<Q, A>,
   { log }: Observer,
 ) {
   const underWay = new Set<Promise<void>>();
+  const placesOf = new Map<string, ReturnType<typeof createSemaphore>>();
+
+  function inTurn(question: Q, answer: (content: A) => void): Promise<void> {
+    const { location_id } = question;
+    const places = placesOf.get(location_id) ?? createSemaphore(PLACES_OF_LOCATION);
+    placesOf.set(location_id, places);
+    return places.run(AbortSignal.timeout(ANSWER_MS), () => handler(question, answer));
+  }
   return {
-    /** Resolves when the question is handled; never rejects. */
+    /**
+     * Resolves when the question is handled, or dropped because its asker no longer waits; never
+     * rejects.
+     */
     receive(question: Q, answer: (content: A) => void): Promise<void> {
-      const work = handler(question, answer).catch((err: unknown) => {
-        log.warn({ err, kind }, "message rejected");
+      const work = inTurn(question, answer).catch((err: unknown) => {
+        const level = (err as Error).name === "TimeoutError" ? "debug" : "warn";
+        log[level]({ err, kind }, "message rejected");
       });
       underWay.add(work);
       void work.then(() => underWay.delete(work));
@@ -53,7 +73,7 @@ export function createQuestionLines(observer: Observer): Pick<Bus, Asking | "clo
   };
 }
 
-function createQuestionLine<Q, A>(kind: MessageKind, observer: Observer) {
+function createQuestionLine<Q extends Question, A>(kind: MessageKind, observer: Observer) {
   const listeners = new Set<QuestionListener<Q, A>>();
   return {
     /** Resolves with null when nobody listens, or nobody answers in time. */

@@ -199,6 +199,37 @@ describe("a request for credentials", () => {
   );
 });
 
+describe("many questions of one location", () => {
+  it("are handled a few at a time, and those that nobody waits for are dropped", async () => {
+    await using server = await startNatsServer();
+    const lines: string[] = [];
+    const log = createLogger("warn", { write: (line) => lines.push(line) });
+    await using hub = await connectTo(server.url, { log });
+    const flood = aHeartbeat("flood");
+    let begun = 0;
+    using ending = new DisposableStack();
+    const end = Promise.withResolvers<void>();
+    ending.defer(() => end.resolve());
+    await hub.consumeHeartbeats(async ({ location_id }, answer) => {
+      if (location_id !== flood.location_id) return answer({ now: T0 });
+      begun += 1;
+      await end.promise;
+    });
+    await until(async () => expect(await hub.sendHeartbeat(aHeartbeat("calm"))).not.toBeNull());
+    const flooding = Array.from({ length: 100 }, () => hub.sendHeartbeat(flood));
+    await until(async () => expect(await hub.sendHeartbeat(aHeartbeat("calm"))).not.toBeNull());
+    expect(begun).toBe(4);
+    expect(new Set(await Promise.all(flooding))).toEqual(new Set([null]));
+    end.resolve();
+    await until(async () => {
+      const handled = begun;
+      await hub.sendHeartbeat(flood);
+      expect(begun).toBe(handled + 1);
+    });
+    expect(lines).toEqual([]);
+  });
+});
+
 describe("a batch too large for the server", () => {
   const bulky = (location_id: string, bytes: number) =>
     aTick({ location_id, context: { text: "ü".repeat(bytes / 2) } });

@@ -4,10 +4,11 @@ import type { JetStreamClient } from "@nats-io/jetstream";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { checkLocationId, locationOf } from "../../model/location.ts";
-import type { Bus, BusStatus, Consumer, HeartbeatHandler, QuestionHandler } from "../bus.ts";
+import type { Bus, BusStatus, HeartbeatHandler, QuestionHandler } from "../bus.ts";
 import type { MessageKind } from "../delivery.ts";
 import { receiveReports, receiveTicks } from "../delivery.ts";
 import { createQuestionListener } from "../questions.ts";
+import type { Question } from "../questions.ts";
 import { readBacklog } from "./backlog.ts";
 import { decodeReports, decodeTicks } from "./codec.ts";
 import type { NatsLink, NatsTls } from "./connection.ts";
@@ -117,10 +118,10 @@ function createBus(
   const publisher = { link, client, access, clock, room, sealerOf };
   const consumers = createConsumers({ ...publisher, log, ackWaitMs });
 
-  function answer<Q, A>(questions: Questions<Q, A>, handler: QuestionHandler<Q, A>): Consumer {
-    const { kind, decode } = questions;
+  function answer<Q extends Question, A>(to: Questions<Q, A>, handler: QuestionHandler<Q, A>) {
+    const { kind, decode } = to;
     const listener = createQuestionListener(kind, handler, options);
-    return consumers.add(listen(questionsLink, questions, receiveAtHub(kind, decode), listener));
+    return consumers.add(listen(questionsLink, to, receiveAtHub(kind, decode), listener));
   }
   async function close(): Promise<void> {
     watch.close();

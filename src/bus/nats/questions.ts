@@ -6,7 +6,7 @@ import type { Heartbeat, HeartbeatAnswer } from "../../model/location.ts";
 import type { Consumer } from "../bus.ts";
 import { ANSWER_MS } from "../bus.ts";
 import type { MessageKind } from "../delivery.ts";
-import type { QuestionListener } from "../questions.ts";
+import type { Question, QuestionListener } from "../questions.ts";
 import {
   decodeCallCredentials,
   decodeCredentialsRequest,
@@ -64,7 +64,7 @@ export interface QuestionsLink {
 }
 
 /** Null if no hub answers, or the answer is invalid. */
-export async function ask<Q extends Heartbeat | CredentialsRequest, A>(
+export async function ask<Q extends Question, A>(
   { link, sealerOf, opener }: QuestionsLink,
   { kind, subjectOf, decodeAnswer }: Questions<Q, A>,
   question: Q,
@@ -94,7 +94,7 @@ const ACROSS_ACCOUNTS = "_R_.";
 const isInboxOf = (locationId: string, reply = ""): boolean =>
   reply.startsWith(ACROSS_ACCOUNTS) || reply.startsWith(`${inboxPrefix(locationId)}.`);
 
-export function listen<Q, A>(
+export function listen<Q extends Question, A>(
   { link, sealerOf }: Pick<QuestionsLink, "link" | "sealerOf">,
   { kind, subjectOf, queue, encodeAnswer }: Questions<Q, A>,
   receive: (message: ReceivedMessage) => Received<Asked<Q>>,
