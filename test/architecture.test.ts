@@ -44,7 +44,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   "store/": {
     ours: ["model/", "runtime/", "store/"],
-    packages: ["kysely", "pg"],
+    packages: ["kysely", "minizlib", "pg"],
   },
   "dispatch/": {
     ours: [...ROLE, "dispatch/", "bus/bus.ts", ...STORE],
