@@ -28,45 +28,46 @@ export interface Observer {
   readonly onDropped?: (kind: MessageKind) => void;
 }
 
-interface Handling<T> extends Observer {
-  readonly kind: MessageKind;
-  readonly handler: (content: T) => Promise<void>;
-}
-
-export const receiveTicks = (
+/** Handles each message by itself. */
+export function receiveTicks(
   handler: (ticks: readonly Tick[]) => Promise<void>,
-  observer: Observer,
-): Receiver<readonly Tick[]> => receiveEach({ ...observer, kind: "ticks", handler });
-
-export const receiveReports = (
-  handler: (reports: readonly RunReport[]) => Promise<void>,
-  observer: Observer,
-): Receiver<readonly RunReport[]> => receiveInBatches({ ...observer, kind: "reports", handler });
-
-function receiveEach<T>(handling: Handling<T>): Receiver<T> {
-  const stopped = new AbortController();
+  { log }: Observer,
+): Receiver<readonly Tick[]> {
+  let isStopped = false;
   return {
-    receive: (content, attempt) => handle(handling, content, attempt, stopped.signal),
-    stop: () => stopped.abort(),
+    async receive(ticks, attempt) {
+      try {
+        await handler(ticks);
+        return true;
+      } catch (err) {
+        // A stopping consumer gives back what it has not started: no fault.
+        log[isStopped ? "debug" : "warn"]({ err, kind: "ticks", attempt }, "message rejected");
+        return false;
+      }
+    },
+    stop: () => void (isStopped = true),
   };
 }
 
 const LONGEST_GATHER_MS = 1000;
 /** A batch waits for no more than these; what has arrived beyond them still joins it. */
-const ENOUGH_ITEMS = 1000;
+const ENOUGH_REPORTS = 1000;
 
 // A message rejected this often is handled alone: it must not hold up others.
 const ATTEMPTS_IN_COMPANY = 3;
 
-interface Gathered<T> {
-  readonly items: readonly T[];
+interface Gathered {
+  readonly reports: readonly RunReport[];
   readonly attempt: number;
   readonly settle: (isHandled: boolean) => void;
 }
 
 /** Handles one batch at a time; the pauses between rejections grow. */
-function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonly T[]> {
-  const gathered: Gathered<T>[] = [];
+export function receiveReports(
+  handler: (reports: readonly RunReport[]) => Promise<void>,
+  { log }: Observer,
+): Receiver<readonly RunReport[]> {
+  const gathered: Gathered[] = [];
   const stopped = new AbortController();
   let enough = new AbortController();
   const gathering = createGathering(LONGEST_GATHER_MS);
@@ -77,8 +78,17 @@ function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonl
 
   async function gather(): Promise<void> {
     enough = new AbortController();
-    if (countItems(gathered) < ENOUGH_ITEMS)
+    if (countReports(gathered) < ENOUGH_REPORTS)
       await pause(gathering.ms(), AbortSignal.any([enough.signal, stopped.signal]));
+  }
+  async function handle(reports: readonly RunReport[], attempt: number): Promise<boolean> {
+    try {
+      await handler(reports);
+      return true;
+    } catch (err) {
+      log.warn({ err, kind: "reports", attempt }, "message rejected");
+      return false;
+    }
   }
   async function work(): Promise<void> {
     working = true;
@@ -86,9 +96,9 @@ function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonl
     while (gathered.length > 0) {
       await gather();
       const batch = takeBatch(gathered);
-      const items = batch.flatMap((entry) => entry.items);
-      const isHandled = await handle(handling, items, batch[0]?.attempt ?? 1);
-      gathering.gathered(items.length);
+      const reports = batch.flatMap((entry) => entry.reports);
+      const isHandled = await handle(reports, batch[0]?.attempt ?? 1);
+      gathering.gathered(reports.length);
       for (const { settle } of batch) settle(isHandled);
       rejections = isHandled ? 0 : rejections + 1;
       if (isHandled) continue;
@@ -99,10 +109,10 @@ function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonl
   }
 
   return {
-    receive(items, attempt) {
+    receive(reports, attempt) {
       const { promise, resolve } = Promise.withResolvers<boolean>();
-      gathered.push({ items, attempt, settle: resolve });
-      if (countItems(gathered) >= ENOUGH_ITEMS) enough.abort();
+      gathered.push({ reports, attempt, settle: resolve });
+      if (countReports(gathered) >= ENOUGH_REPORTS) enough.abort();
       if (!working) void work();
       return promise;
     },
@@ -110,35 +120,17 @@ function receiveInBatches<T>(handling: Handling<readonly T[]>): Receiver<readonl
   };
 }
 
-const countItems = (entries: readonly Gathered<unknown>[]): number =>
-  entries.reduce((count, { items }) => count + items.length, 0);
+const countReports = (entries: readonly Gathered[]): number =>
+  entries.reduce((count, { reports }) => count + reports.length, 0);
 
-function takeBatch<T>(gathered: Gathered<T>[]): Gathered<T>[] {
+function takeBatch(gathered: Gathered[]): Gathered[] {
   let [taken, count] = [0, 0];
-  for (const { items, attempt } of gathered) {
+  for (const { reports, attempt } of gathered) {
     const alone = attempt > ATTEMPTS_IN_COMPANY;
-    if (taken > 0 && (alone || count + items.length > MAX_REPORTS_PER_BATCH)) break;
+    if (taken > 0 && (alone || count + reports.length > MAX_REPORTS_PER_BATCH)) break;
     taken += 1;
-    count += items.length;
+    count += reports.length;
     if (alone) break;
   }
   return gathered.splice(0, taken);
-}
-
-/** Resolves with false when the handler rejects. */
-async function handle<T>(
-  { kind, handler, log }: Handling<T>,
-  content: T,
-  attempt: number,
-  stopped?: AbortSignal,
-): Promise<boolean> {
-  try {
-    await handler(content);
-    return true;
-  } catch (cause) {
-    // A stopping consumer gives back what it has not started: no fault.
-    const level = stopped?.aborted ? "debug" : "warn";
-    log[level]({ err: cause, kind, attempt }, "message rejected");
-    return false;
-  }
 }
