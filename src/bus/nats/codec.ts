@@ -1,5 +1,5 @@
-// Encodes and decodes the JSON text of messages on NATS: ticks, reports, and questions with their
-// answers. The text travels sealed.
+// Encodes ticks and reports as messages on NATS, and decodes all messages: JSON text, which travels
+// sealed.
 import {
   callCredentialsValidator,
   credentialsRequestValidator,
@@ -42,9 +42,6 @@ export interface Asked<Q> {
   readonly question: Q;
 }
 
-export const encodeQuestion = (asked: Asked<Heartbeat | CredentialsRequest>): string =>
-  JSON.stringify(asked);
-
 // The decoders' errors name the fault and quote nothing: the content may be secret.
 
 export const decodeTicks = (text: string, locationId: string): Tick[] =>
@@ -62,14 +59,9 @@ export const decodeCredentialsRequest = (
 ): Asked<CredentialsRequest> =>
   decodeQuestion("the request", text, credentialsRequestValidator, locationId);
 
-export const encodeHeartbeatAnswer = (answer: HeartbeatAnswer): string => JSON.stringify(answer);
-
 /** Throws if the text is not a valid answer. */
 export const decodeHeartbeatAnswer = (text: string): HeartbeatAnswer =>
   heartbeatAnswerValidator.parse(parse(text));
-
-export const encodeCallCredentials = (credentials: CallCredentials): string =>
-  JSON.stringify(credentials);
 
 /** Throws if the text is not a valid answer. */
 export const decodeCallCredentials = (text: string): CallCredentials =>

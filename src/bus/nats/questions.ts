@@ -12,9 +12,6 @@ import {
   decodeCredentialsRequest,
   decodeHeartbeat,
   decodeHeartbeatAnswer,
-  encodeCallCredentials,
-  encodeHeartbeatAnswer,
-  encodeQuestion,
 } from "./codec.ts";
 import type { Asked } from "./codec.ts";
 import type { NatsLink } from "./connection.ts";
@@ -35,7 +32,6 @@ export interface Questions<Q, A> {
   /** Consumers with the same name share the questions. */
   readonly queue: string;
   readonly decode: (text: string, locationId: string) => Asked<Q>;
-  readonly encodeAnswer: (answer: A) => string;
   readonly decodeAnswer: (text: string) => A;
 }
 
@@ -44,7 +40,6 @@ export const HEARTBEATS: Questions<Heartbeat, HeartbeatAnswer> = {
   subjectOf: heartbeatSubject,
   queue: "aggregator",
   decode: decodeHeartbeat,
-  encodeAnswer: encodeHeartbeatAnswer,
   decodeAnswer: decodeHeartbeatAnswer,
 };
 
@@ -53,7 +48,6 @@ export const CREDENTIALS: Questions<CredentialsRequest, CallCredentials> = {
   subjectOf: credentialsSubject,
   queue: "scheduler",
   decode: decodeCredentialsRequest,
-  encodeAnswer: encodeCallCredentials,
   decodeAnswer: decodeCallCredentials,
 };
 
@@ -72,7 +66,7 @@ export async function ask<Q extends Question, A>(
   const locationId = locationOf([question]);
   if (link.fault() !== undefined) return null;
   const nonce = randomUUID();
-  const text = encodeQuestion({ nonce, question });
+  const text = JSON.stringify({ nonce, question } satisfies Asked<Q>);
   const data = sealerOf(locationId).seal(text, placeOf(kind, locationId));
   try {
     const { data: answer } = await link.connection.request(subjectOf(locationId), data, {
@@ -96,7 +90,7 @@ const isInboxOf = (locationId: string, reply = ""): boolean =>
 
 export function listen<Q extends Question, A>(
   { link, sealerOf }: Pick<QuestionsLink, "link" | "sealerOf">,
-  { kind, subjectOf, queue, encodeAnswer }: Questions<Q, A>,
+  { kind, subjectOf, queue }: Questions<Q, A>,
   receive: (message: ReceivedMessage) => Received<Asked<Q>>,
   listener: QuestionListener<Q, A>,
 ): Consumer {
@@ -111,7 +105,7 @@ export function listen<Q extends Question, A>(
       void listener.receive(question, (answer) => {
         if (!isInboxOf(locationId, message.reply)) return;
         const place = answerPlaceOf(kind, locationId, nonce);
-        message.respond(sealerOf(locationId).seal(encodeAnswer(answer), place));
+        message.respond(sealerOf(locationId).seal(JSON.stringify(answer), place));
       });
     },
   });
