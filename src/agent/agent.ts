@@ -2,7 +2,6 @@
 import { hostname } from "node:os";
 import type { AgentBus } from "../bus/bus.ts";
 import type { EgressRules } from "../net/egress.ts";
-import type { HostResolver } from "../net/resolve-host.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createDuty } from "./duty.ts";
@@ -18,7 +17,6 @@ import { createReportPublisher } from "./reporting/report-publisher.ts";
 import { createSpool, takeOver } from "./reporting/spool.ts";
 import type { Spool } from "./reporting/spool.ts";
 import { createRunLog } from "./run-log.ts";
-import type { RunSettings } from "./make-run.ts";
 
 export interface AgentSettings {
   readonly bus: AgentBus;
@@ -30,8 +28,6 @@ export interface AgentSettings {
   readonly version: string;
   /** Allowed targets. */
   readonly egress: EgressRules;
-  /** Default: the agent's own. Pass one to share it within the process. */
-  readonly resolver?: HostResolver;
   /**
    * `host:port` of servers that answer whenever the agent's own network works; default: no check.
    */
@@ -63,7 +59,8 @@ export function createAgent(given: AgentSettings) {
   settings.metrics.capacity.set(settings.concurrency);
   const { spool, kept, publisher } = createReporting(settings);
   const runLog = createRunLog(settings.log, settings.metrics);
-  const intake = createIntake({ ...settings, ...runSettings(settings), runLog, kept, publisher });
+  const parts = { caller: createCaller(settings), reporter: settings, runLog, kept, publisher };
+  const intake = createIntake({ ...settings, ...parts });
   const duty = createDuty({ ...settings, intake });
   const condition = (): Condition => ({
     state: duty.state(),
@@ -123,24 +120,11 @@ interface Settings extends AgentSettings {
   readonly concurrency: number;
 }
 
-function runSettings(settings: Settings): RunSettings {
-  const { bus, clock, log, locationId, agentId, version } = settings;
-  const { egress, uplinkCheck = [], resolver } = settings;
-  return {
-    bus,
-    clock,
-    log,
-    caller: createHttpCaller({
-      clock,
-      egress,
-      uplinkCheck,
-      onRefusal: (refusal) => log.warn(refusal, "target refused by egress rules"),
-      ...(resolver && { resolver }),
-    }),
-    reporter: { locationId, agentId },
-    version,
-  };
-}
+const createCaller = (settings: Settings) =>
+  createHttpCaller({
+    ...settings,
+    onRefusal: (refusal) => settings.log.warn(refusal, "target refused by egress rules"),
+  });
 
 function openSpool(spool: Spool, settings: Settings): void {
   spool.open();

@@ -5,7 +5,6 @@ import { createAgentMetrics } from "../agent/metrics.ts";
 import type { AgentBus } from "../bus/bus.ts";
 import { parseEgressAllow } from "../net/egress.ts";
 import type { OwnNetwork } from "../net/egress.ts";
-import { createHostResolver } from "../net/resolve-host.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Registry } from "../runtime/metrics.ts";
@@ -39,5 +38,4 @@ export const composeAgent = (
     metrics: createAgentMetrics(registry),
     version: VERSION,
     egress: parseEgressAllow(egressAllow, own),
-    resolver: createHostResolver({ clock: systemClock }),
   });
