@@ -10,7 +10,8 @@ import { createExpansion, landingOfBody, scopeOf } from "../model/variables.ts";
 import type { CallFacts, Expansion } from "../model/variables.ts";
 import { authorize, credentialFault, manualPairs } from "./authorize/authorize.ts";
 import { buildRequest } from "./build-request.ts";
-import type { HttpRequest } from "./http/http-request.ts";
+import { momentAt } from "./http/http-request.ts";
+import type { BuiltRequest, HttpRequest } from "./http/http-request.ts";
 
 export interface Preparation {
   readonly version: string;
@@ -53,13 +54,11 @@ export async function prepareRequest(
   return { result: "UNABLE_TO_RUN", message };
 }
 
-type Built = { readonly request: HttpRequest } | { readonly reason: string };
-
 async function build(
   call: TickCall,
   expansion: Expansion,
   { runId, version, now }: Preparation & { readonly runId: string },
-): Promise<Built> {
+): Promise<BuiltRequest> {
   const { authorization } = call;
   const expanded = expandRequest(call, expansion);
   if ("reason" in expanded) return expanded;
@@ -69,8 +68,7 @@ async function build(
   const request = { ...built.request, ...(confidential && { confidential }) };
   if (!authorization) return { request };
   const isUsed = ownSecrets(authorization).some((value) => expansion.secrets.has(value));
-  const nonce = randomUUID().replaceAll("-", "");
-  return authorize(request, authorization, { now, nonce }, isUsed);
+  return authorize(request, authorization, momentAt(now), isUsed);
 }
 
 function scopeFor(tick: Tick, call: TickCall, now: number): ReturnType<typeof scopeOf> {

@@ -1,5 +1,4 @@
 // One HTTP call: exchanges over fresh connections, redirects included, within a hard deadline.
-import { randomUUID } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import type { SecureContext } from "node:tls";
 import type { ResultCode } from "../../model/result.ts";
@@ -15,6 +14,7 @@ import { createCookies, withCookies, withoutCookies } from "./cookies.ts";
 import type { Cookies } from "./cookies.ts";
 import { exchange } from "./exchange.ts";
 import { agentFailure, CallFailure } from "./failure.ts";
+import { momentAt } from "./http-request.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { redirectedRequest } from "./redirect.ts";
 import { endTrace, newTrace } from "./trace.ts";
@@ -153,8 +153,7 @@ async function visit(network: Network, trace: Trace, attempt: Attempt): Promise<
 /** Throws a `CallFailure` if the request cannot be signed. */
 async function signed(request: HttpRequest, clock: Clock): Promise<HttpRequest> {
   if (!request.sign) return request;
-  const nonce = randomUUID().replaceAll("-", "");
-  const built = await request.sign(request, { now: clock.now(), nonce });
+  const built = await request.sign(request, momentAt(clock.now()));
   if ("request" in built) return built.request;
   throw new CallFailure(
     "redirect_invalid",

@@ -1,5 +1,6 @@
 // A request as sent, and the credentials in it.
 import { isUtf8 } from "node:buffer";
+import { randomUUID } from "node:crypto";
 import { isCredential } from "../../model/mask.ts";
 import type { KeyValue } from "../../model/fields.ts";
 
@@ -37,6 +38,11 @@ export interface Moment {
   /** Letters and digits, never used twice. */
   readonly nonce: string;
 }
+
+export const momentAt = (now: number): Moment => ({
+  now,
+  nonce: randomUUID().replaceAll("-", ""),
+});
 
 /** Decodes a header's value from UTF-8; if it is not UTF-8, keeps one character per byte. */
 export function textOfHeader(value: string): string {
