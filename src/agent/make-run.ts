@@ -11,12 +11,13 @@ import { timeOfCalls } from "../model/time-limits.ts";
 import { stopsWorkflow } from "../model/workflow-result.ts";
 import { createDeadline } from "../runtime/deadline.ts";
 import type { HttpCaller } from "./http/http-call.ts";
+import { credentialsIn } from "./http/http-request.ts";
 import { prepareRequest } from "./prepare-request.ts";
 import { agentFault } from "./prepare-run.ts";
 import type { Fault, Run, Step } from "./prepare-run.ts";
 import { createRenewedCredentials } from "./renewed-credentials.ts";
 import type { CredentialsSettings } from "./renewed-credentials.ts";
-import { credentialsOf, reportOf, resultOfCall, resultOfWorkflow } from "./report.ts";
+import { reportOf, resultOfCall, resultOfWorkflow } from "./report.ts";
 import type { Reporter, WorkflowTick } from "./report.ts";
 
 export interface RunSettings extends CredentialsSettings {
@@ -161,7 +162,9 @@ async function makeCall(
     await chore();
     const message = [made.message, note].filter(Boolean).join("; ") || null;
     const outcome = { ...made, message };
-    const sent = [...secrets, ...credentialsOf(outcome)];
+    // Servers echo requests: each credential sent may come back anywhere.
+    const requests = [...made.hops, made.last].map((trace) => trace.request);
+    const sent = [...secrets, ...requests.flatMap(credentialsIn)];
     for (const secret of sent) ofRun.add(secret);
     return resultOfCall(reporter, tick, call, { outcome, start, isLate: late, secrets: sent });
   } catch (cause) {

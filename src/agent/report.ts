@@ -9,7 +9,7 @@ import type { Tick, TickCall, TickWorkflow } from "../model/tick.ts";
 import { NO_TIMING } from "../model/timing.ts";
 import { countsOfWorkflow, outcomeOfWorkflow } from "../model/workflow-result.ts";
 import type { CallOutcome } from "./http/http-call.ts";
-import { credentialsIn, textOfHeader } from "./http/http-request.ts";
+import { textOfHeader } from "./http/http-request.ts";
 import type { HttpRequest } from "./http/http-request.ts";
 import { timingOf } from "./http/trace.ts";
 import type { Trace } from "./http/trace.ts";
@@ -70,10 +70,6 @@ export interface MadeCall {
   /** Values to mask: the call's secrets and the credentials it sent. */
   readonly secrets: readonly string[];
 }
-
-/** Servers echo requests: each credential sent may come back anywhere. */
-export const credentialsOf = ({ hops, last }: CallOutcome): string[] =>
-  [...hops, last].flatMap(({ request }) => credentialsIn(request));
 
 /** A result, with the body of its response. */
 type MadeResult = Result & Pick<ReportedResult, "content">;
