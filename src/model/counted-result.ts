@@ -1,6 +1,5 @@
 // What statistics count of a result. The agent, which makes results, needs none of it.
-import { parseInstant } from "./instant.ts";
-import { categoryOf, latencyOf } from "./result.ts";
+import { categoryOf, latencyOf, timeOfResult } from "./result.ts";
 import type { ReportedResult, ResultCode } from "./result.ts";
 import { countOnly, summarize } from "./summary.ts";
 import type { Sample, Summary } from "./summary.ts";
@@ -19,7 +18,7 @@ export interface RawResult {
 export interface CountedResult extends RawResult {
   readonly call_id: string;
   readonly location_id: string;
-  /** When the call was made, or was due if it was not made; epoch milliseconds. */
+  /** As `timeOfResult` returns it. */
   readonly time: number;
 }
 
@@ -29,7 +28,7 @@ export const countedResult = ({
 }: Pick<ReportedResult, "meta" | "timing">): CountedResult => ({
   call_id: meta.call_id,
   location_id: meta.location_id,
-  time: parseInstant(meta.start_time ?? meta.due_time) as number,
+  time: timeOfResult(meta),
   result: meta.result,
   latency: latencyOf(toMicros(timing.total)),
   phases: phasesInMicros(timing),

@@ -217,6 +217,10 @@ export const hasTimesNear = ({ results, workflow }: RunReport, due: number): boo
     }),
   );
 
+/** When the call was made, or was due if it was not made; epoch milliseconds. */
+export const timeOfResult = (meta: Pick<Result["meta"], "start_time" | "due_time">): number =>
+  parseInstant(meta.start_time ?? meta.due_time) as number;
+
 /** The agent of every simulated result. */
 export const SIMULATION = "simulation";
 

@@ -3,6 +3,7 @@ import type { Context } from "../model/context.ts";
 import { parseInstant } from "../model/instant.ts";
 import { KEPT_KINDS } from "../model/periods.ts";
 import { countedResult } from "../model/counted-result.ts";
+import { timeOfResult } from "../model/result.ts";
 import type { ReportedResult, ResultCode, WorkflowResult } from "../model/result.ts";
 import type { TargetKind } from "../model/tick.ts";
 import { takeExcluded } from "./bulk.ts";
@@ -214,7 +215,7 @@ const toWorkflowRow = ({ workflow, order }: Outcome): BulkRow<keyof typeof WORKF
           workflow_id: workflow.meta.workflow_id,
           deployment_id: workflow.meta.deployment_id,
           location_id: workflow.meta.location_id,
-          time: parseInstant(workflow.meta.start_time ?? workflow.meta.due_time) as number,
+          time: timeOfResult(workflow.meta),
           result: workflow.meta.result,
           call_ids: JSON.stringify(order.call_ids),
           document: JSON.stringify(workflow),

@@ -7,9 +7,8 @@
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Owned } from "../model/access.ts";
-import { parseInstant } from "../model/instant.ts";
 import type { RecordedBatch, RecordedOutcome, RecordedPlace } from "../model/recorded.ts";
-import { latencyOf } from "../model/result.ts";
+import { latencyOf, timeOfResult } from "../model/result.ts";
 import type { ReportedResult, ResultCode, WorkflowResult } from "../model/result.ts";
 import { toMicros } from "../model/timing.ts";
 import type { Database } from "./database.ts";
@@ -93,7 +92,7 @@ const ofCall = ({ id, meta, timing }: ReportedResult): Packed => [
   meta.location_id,
   meta.deployment_id,
   meta.result,
-  timeOf(meta),
+  timeOfResult(meta),
   latencyOf(toMicros(timing.total)),
   meta.is_late ? 1 : 0,
 ];
@@ -106,13 +105,10 @@ const ofWorkflow = ({ id, meta }: WorkflowResult): Packed => [
   meta.location_id,
   meta.deployment_id,
   meta.result,
-  timeOf(meta),
+  timeOfResult(meta),
   null,
   meta.is_late ? 1 : 0,
 ];
-
-const timeOf = (meta: { readonly start_time: string | null; readonly due_time: string }): number =>
-  parseInstant(meta.start_time ?? meta.due_time) as number;
 
 const unpacked = (packed: Packed): RecordedOutcome => {
   const [result_id, call_id, workflow_id, workflow_result_id, location_id, ...rest] = packed;

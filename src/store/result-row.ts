@@ -4,7 +4,7 @@ import type { Selectable } from "kysely";
 import type { Context } from "../model/context.ts";
 import type { Content } from "../model/content.ts";
 import { formatInstant, parseInstant } from "../model/instant.ts";
-import { categoryOf } from "../model/result.ts";
+import { categoryOf, timeOfResult } from "../model/result.ts";
 import type { ReportedResult, Result, ResultCode } from "../model/result.ts";
 import type { Trigger } from "../model/tick.ts";
 import { fromMicros, phasesInMicros, toMicros } from "../model/timing.ts";
@@ -78,7 +78,7 @@ export function toRow(
     workflow_result_id: meta.workflow_result_id,
     trigger_time: instantOf(meta.trigger_time),
     due_time: instantOf(meta.due_time),
-    time: instantOf(meta.start_time ?? meta.due_time),
+    time: timeOfResult(meta),
     started: Number(meta.start_time !== null),
     end_time: meta.end_time === null ? null : instantOf(meta.end_time),
     message: meta.message && toText(meta.message),
