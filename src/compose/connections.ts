@@ -3,12 +3,14 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Bus } from "../bus/bus.ts";
+import { createCallMetrics } from "../call-metrics/call-metrics.ts";
 import type { Config } from "../config/config.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { createRegistry } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
+import { createDatabaseMetrics } from "../store/metrics.ts";
 import { lockForProcess } from "../store/process-lock.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
@@ -20,7 +22,7 @@ import { ensureLocation } from "./first-start.ts";
 import { openHubKeys } from "./hub-keys.ts";
 import { agentKeysOf, createKeyRing } from "./location-keys.ts";
 import type { KeysOf } from "./location-keys.ts";
-import { openObservedStore } from "./observed-store.ts";
+import { openConfiguredStore } from "./store.ts";
 import { traceConfiguredBus } from "./tracing.ts";
 
 export interface ComposeOptions {
@@ -83,9 +85,15 @@ export async function openConnections(
   const { ids: agentIds, release } = claimAgentIds(dataDir, agents, log);
   closeLater("agents' ids", async () => release());
   const registry = createRegistry({ version: VERSION });
-  const observed = needsStore && (await openObservedStore(config, dataDir, log, registry));
-  const { store, watches } = observed || { store: undefined, watches: [] };
+  const calls = callMetricsOf(config, registry);
+  const store = needsStore
+    ? await openConfiguredStore(config, dataDir, log, {
+        metrics: createDatabaseMetrics(registry),
+        ...(calls && { onStored: (results) => calls.record(results) }),
+      })
+    : undefined;
   if (store) closeLater("store", () => store.close());
+  const watches = store && calls ? [calls.naming(store, log)] : [];
   const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const hubKeys = store && (await openHubKeys({ config, dataDir, store, log }));
   const { keysOf, sealerOf, changed } = createKeyRing(hubKeys?.keysOf ?? agentKeysOf(config));
@@ -106,6 +114,14 @@ export async function openConnections(
   const holder = config.databaseUrl ? name : "data folder";
   return { registry, holder, store, watches, bus, agentThreads, agentIds, keysOf };
 }
+
+/** The roles that store results: the aggregator those of agents, the scheduler the MISSED ones. */
+const STORING = ["aggregator", "scheduler"] as const;
+
+const callMetricsOf = ({ roles, callMetrics, callMetricsMax }: Config, registry: Registry) =>
+  STORING.some((role) => roles.includes(role)) && callMetrics === "on"
+    ? createCallMetrics(registry, callMetricsMax)
+    : undefined;
 
 async function prepareStore(store: Store, bus: Bus, { roles, location }: Config): Promise<void> {
   await ensureLocation(store, location, { served: roles.includes("agent") });
