@@ -107,13 +107,10 @@ export const MAX_TICKS_PER_MESSAGE = 50;
  * again after a crash repeats the message ids of the first time.
  */
 export function groupTicks(ticks: readonly Tick[]): Tick[][] {
-  const groups = new Map<string, Tick[]>();
-  for (const tick of ticks.toSorted((a, b) => (a.result_id < b.result_id ? -1 : 1))) {
-    const key = `${tick.location_id}|${Math.floor(tick.due_time / 1000)}`;
-    const group = groups.get(key);
-    if (group) group.push(tick);
-    else groups.set(key, [tick]);
-  }
+  const groups = Map.groupBy(
+    ticks.toSorted((a, b) => (a.result_id < b.result_id ? -1 : 1)),
+    ({ location_id, due_time }) => `${location_id}|${Math.floor(due_time / 1000)}`,
+  );
   return [...groups.values()].flatMap((group) =>
     Array.from({ length: Math.ceil(group.length / MAX_TICKS_PER_MESSAGE) }, (_, n) =>
       group.slice(n * MAX_TICKS_PER_MESSAGE, (n + 1) * MAX_TICKS_PER_MESSAGE),
