@@ -182,7 +182,7 @@ const unmade = (
 
 /**
  * The report of a tick that would start after its `latest_start`: no call is made. `received`: when
- * it arrived. After an outage of the hub that alone was too late, however many agents there are.
+ * it arrived. After an outage of the hub, that may be too late however many agents there are.
  */
 export function missedReport(
   { clock, reporter }: RunSettings,

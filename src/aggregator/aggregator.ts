@@ -40,7 +40,7 @@ export const createNoticePruning = ({
   log,
 }: Pick<AggregatorOptions, "store" | "log">): Service =>
   createCron({
-    name: "pruning of what was recorded",
+    name: "notice pruning",
     expression: EVERY_MINUTE,
     log,
     work: () => store.recorded.prune(NOTICES_KEPT_MS),

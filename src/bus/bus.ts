@@ -100,8 +100,8 @@ export interface Bus {
   publishReports(reports: readonly RunReport[]): Promise<void>;
 
   /**
-   * Passes reports on in batches, one transaction each: those of 20 ms, or up to a second under
-   * load, and of a backlog up to `MAX_REPORTS_PER_BATCH`. A batch's messages are acknowledged
+   * Passes reports on in batches, one transaction each. A batch gathers for 20 ms, or up to a
+   * second under load, and holds at most `MAX_REPORTS_PER_BATCH`. Its messages are acknowledged
    * together. Consumers share the work.
    */
   consumeReports(handler: (reports: readonly RunReport[]) => Promise<void>): Promise<Consumer>;

@@ -50,7 +50,7 @@ export function receiveTicks(
 }
 
 const LONGEST_GATHER_MS = 1000;
-/** A batch waits for no more than these; what has arrived beyond them still joins it. */
+/** A batch stops gathering at this many; any others that have arrived still join it. */
 const ENOUGH_REPORTS = 1000;
 
 // A message rejected this often is handled alone: it must not hold up others.

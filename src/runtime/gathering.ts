@@ -6,8 +6,8 @@ const RECENT_MS = 1000;
 
 /**
  * A batch gathers for 20 ms per item of the previous one, up to `longestMs`: a lone item passes
- * soon; above 50 items a second, batches grow and cost less. A batch of over a second ago does not
- * count.
+ * soon; above 50 items a second, batches grow and cost less. A previous batch older than a second
+ * does not count.
  */
 export function createGathering(longestMs: number) {
   let last = { items: 0, at: -Infinity };
@@ -17,7 +17,7 @@ export function createGathering(longestMs: number) {
       const isRecent = systemClock.monotonic() - last.at < RECENT_MS;
       return isRecent ? Math.min(PER_ITEM_MS * Math.max(1, last.items), longestMs) : PER_ITEM_MS;
     },
-    /** Call with the size of each batch. */
+    /** Call it with the size of each batch. */
     gathered(items: number): void {
       last = { items, at: systemClock.monotonic() };
     },

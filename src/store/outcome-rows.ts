@@ -31,7 +31,7 @@ export type Order = Pick<
   PendingRun,
   "owner" | "location_id" | "target_id" | "target_kind" | "due_time"
 > & {
-  /** Of a workflow's run: its later runs wait for this one. */
+  /** Of a workflow's run: the deployment's later runs wait for this one. */
   readonly deployment_id?: string | null;
   /** The calls of a workflow's run; empty for a call. */
   readonly call_ids: readonly string[];

@@ -23,7 +23,7 @@ export interface Spans {
   readonly early: number;
 }
 
-/** Covers almost all results: a day's delay, and clocks that differ. Larger ones are noted. */
+/** Covers almost all results: a day's delay, and clocks that differ. Larger spans are noted. */
 const USUAL: Spans = { late: 25 * HOUR_MS, early: HOUR_MS };
 
 /** Call it in the transaction that stores the results: queries then allow for their spans. */
