@@ -59,6 +59,8 @@ async function faultsOf(watched: Page, { name, path }: NamedPage): Promise<strin
   note("360 px wide", await findingsOf(watched, { but: ["color-contrast"] }));
   note("360 px wide", await tooWide(watched));
   await keepPicture(watched, `${name}-narrow`);
+  await watched.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
+  note("360 px wide and unfolded", await tooWide(watched));
   return found;
 }
 
