@@ -5,6 +5,8 @@ import { keepPicture } from "../support/browser.ts";
 import { expectAccessible, startPages } from "../support/pages.ts";
 
 const WIDE = { viewport: { width: 1280, height: 800 } };
+/** A4 with the margins of Chromium, in pixels. */
+const PAPER = { width: 718, height: 1047 };
 const NARROW = { viewport: { width: 360, height: 800 } };
 const TIMEOUT = { timeout: 180_000 };
 
@@ -210,6 +212,33 @@ it("shows more statistics, and leaves the focus where it was", TIMEOUT, async ()
     await expect.poll(() => rows.count()).toBe(shown);
   }
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Show more");
+});
+
+/** Chromium observes no sizes while it prints. */
+const NO_SIZES_ON_PAPER = `
+  globalThis.ResizeObserver = class extends globalThis.ResizeObserver {
+    constructor(listener) {
+      super((...seen) => matchMedia("print").matches || listener(...seen));
+    }
+  }`;
+
+/** Returns the elements that something cuts off, or that leave the paper. */
+const CUT_OFF = `[...document.querySelectorAll(".plot canvas, .scroll-x > table")].filter((one) => {
+  const { right, bottom } = one.getBoundingClientRect();
+  const around = one.closest(".plot, .scroll-x").getBoundingClientRect();
+  return right > around.right + 1 || bottom > around.bottom + 1;
+}).map((one) => one.outerHTML.slice(0, 100))`;
+
+it("is printed whole", async () => {
+  const { page } = await pages.open("/not-a-page", WIDE);
+  await page.addInitScript(NO_SIZES_ON_PAPER);
+  await page.goto(`${pages.api}/calls/${await callNamed("Simulated: shopping cart")}`);
+  await section(page, "Latency: p50").locator("canvas").waitFor();
+  await section(page, "Distribution").locator("canvas").waitFor();
+  await section(page, "Runs").locator("tbody tr").first().waitFor();
+  await page.emulateMedia({ media: "print" });
+  await page.setViewportSize(PAPER);
+  expect(await page.evaluate(CUT_OFF)).toEqual([]);
 });
 
 it("can be read by everyone: light, dark, narrow, printed, without calls", TIMEOUT, async () => {

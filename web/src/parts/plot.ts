@@ -25,8 +25,12 @@ export function createPlot(box: HTMLElement, first: ChartSpec, events: PlotEvent
   const ink = createInk(box);
   const context = { spec: () => spec, range: () => range, ink, events };
   const plot = new UPlot(optionsOf(box, context), dataOf(spec), box);
-  const resized = new ResizeObserver(() => plot.setSize(sizeOf(box)));
+  const fit = (): void => plot.setSize(sizeOf(box));
+  const resized = new ResizeObserver(fit);
   resized.observe(box);
+  const fitPaper = (): void => plot.setSize(sizeOf(box, PAPER));
+  addEventListener("beforeprint", fitPaper);
+  addEventListener("afterprint", fit);
   const redraw = (): void => plot.redraw(true, true);
   const stopInk = ink.onChange(redraw);
   return {
@@ -37,6 +41,8 @@ export function createPlot(box: HTMLElement, first: ChartSpec, events: PlotEvent
     },
     destroy(): void {
       stopInk();
+      removeEventListener("beforeprint", fitPaper);
+      removeEventListener("afterprint", fit);
       resized.disconnect();
       plot.destroy();
     },
@@ -50,8 +56,11 @@ export interface PlotContext {
   readonly events: PlotEvents;
 }
 
-const sizeOf = (box: HTMLElement) => ({
-  width: Math.max(box.clientWidth, 120),
+/** About the width of a printed page: of a wider drawing, the labels would be too small. */
+const PAPER = 680;
+
+const sizeOf = (box: HTMLElement, widest = Infinity) => ({
+  width: Math.min(Math.max(box.clientWidth, 120), widest),
   height: Math.max(box.clientHeight, 80),
 });
 
