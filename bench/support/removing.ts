@@ -15,6 +15,7 @@ import type { Store } from "../../src/store/store.ts";
 import { forkChild, sleep, stopChild } from "./children.ts";
 import { openBenchStore } from "./database.ts";
 import type { Location } from "./database.ts";
+import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 
 export interface Beats {
   readonly ms: number;
@@ -60,7 +61,7 @@ async function beatWhile(store: Store, work: () => Promise<number>): Promise<Bea
   const log = createLogger("silent");
   const bus = createInProcessBus({ log, clock: systemClock });
   const metrics = createSchedulerMetrics(new Registry());
-  const dispatcher = { store, bus, sealTick: undefined };
+  const dispatcher = { store, bus, waiting: createWaitingRuns(64) };
   const beat = createBeat({ store, dispatcher, log, metrics, holder: "bench" });
   const late: number[] = [];
   const cron = createCron({

@@ -14,6 +14,7 @@ import type { Config } from "../config/config.ts";
 import type { Role } from "../config/settings.ts";
 import { createCallCredentials } from "../dispatch/call-credentials.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
+import { createWaitingRuns } from "../dispatch/waiting-runs.ts";
 import { createFleet } from "../fleet/fleet.ts";
 import { createFleetMetrics } from "../fleet/metrics.ts";
 import { parseEgressAllow } from "../net/egress.ts";
@@ -84,7 +85,8 @@ export async function composeRoles(parts: RoleParts): Promise<Roles> {
 function hubPartsOf(parts: RoleParts): HubParts | undefined {
   const { store, bus } = parts;
   if (!store) return undefined;
-  return { ...parts, store, dispatcher: { store, bus } };
+  const waiting = createWaitingRuns(parts.config.maxWaitingMiB);
+  return { ...parts, store, dispatcher: { store, bus, waiting } };
 }
 
 /** Services that measure in the background, for /metrics. */

@@ -216,6 +216,11 @@ export const SETTINGS = {
     allowed: "a whole number from 1 to 500",
     parse: integer(1, 500),
   }),
+  maxWaitingMiB: budget(
+    "SONDE_MAX_WAITING_MIB",
+    "64",
+    "Maximum total size of an owner's runs that wait for an agent, in MiB; runs of up to 16 KiB do not count",
+  ),
   retentionDetails: retention(
     "SONDE_RETENTION_DETAILS",
     "14",

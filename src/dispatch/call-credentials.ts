@@ -13,7 +13,7 @@ import type { Dispatcher } from "./dispatch.ts";
 const PLACES = 4;
 
 /** Answers agents' requests while they still wait. */
-export function createCallCredentials(dispatcher: Dispatcher): Service {
+export function createCallCredentials(dispatcher: Pick<Dispatcher, "store" | "bus">): Service {
   const places = createSemaphore(PLACES);
   let consumer: Consumer | undefined;
   return {
@@ -35,7 +35,7 @@ export function createCallCredentials(dispatcher: Dispatcher): Service {
  * planned for this location, published, without an outcome, and makes this call.
  */
 async function credentialsOf(
-  { store }: Dispatcher,
+  { store }: Pick<Dispatcher, "store">,
   { location_id, run_id, result_id }: CredentialsRequest,
 ): Promise<CallCredentials> {
   const run = await store.pendingRuns.getPublished(run_id);

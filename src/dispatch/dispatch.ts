@@ -10,6 +10,7 @@ import type { MissedRun, PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { buildTicks } from "./build-tick.ts";
 import type { UnableRun } from "./build-tick.ts";
+import type { WaitingRuns } from "./waiting-runs.ts";
 
 /**
  * Ticks are published at most this long before they are due: longer than another scheduler needs to
@@ -20,13 +21,14 @@ export const PUBLISH_AHEAD_MS = 15_000;
 export interface Dispatcher {
   readonly store: Store;
   readonly bus: Bus;
+  readonly waiting: WaitingRuns;
 }
 
 /**
  * Publishes the ticks of pending runs and marks them published. Leaves to a later beat the runs due
  * `PUBLISH_AHEAD_MS` after `now` or later, and those whose token is about to be renewed. Records
- * runs with nothing to run as UNABLE_TO_RUN. Rejects with `unavailable` if the bus did not accept
- * every tick; the others stay unpublished.
+ * runs with nothing to run, and those refused by `waiting`, as UNABLE_TO_RUN. Rejects with
+ * `unavailable` if the bus did not accept every tick; the others stay unpublished.
  */
 export async function dispatch(
   dispatcher: Dispatcher,
@@ -35,16 +37,36 @@ export async function dispatch(
 ): Promise<void> {
   const { store } = dispatcher;
   const runs = pending.filter(({ due_time }) => due_time < now + PUBLISH_AHEAD_MS);
-  const { ticks, unable } = await buildTicks(store, runs);
+  const { ticks, unable } = await buildAdmitted(dispatcher, runs, now);
   if (unable.length > 0) await store.results.recordMissed(unable.map(unableToRun));
   const { ready = [], held = [] } = Object.groupBy(ticks, (tick) =>
     awaitsToken(tick, now) ? "held" : "ready",
   );
   await store.pendingRuns.markHeldBack(manualOnes(held));
   await plan(store, runs, ready);
-  const refused = await publish(dispatcher, ready);
-  const tooLarge = runs.filter(({ result_id }) => refused.has(result_id));
+  const unfit = await publish(dispatcher, ready);
+  const tooLarge = runs.filter(({ result_id }) => unfit.has(result_id));
   if (tooLarge.length > 0) await store.results.recordMissed(tooLarge.map(tooLargeToRun));
+}
+
+/** Builds the ticks of the runs that their owners have room for. */
+async function buildAdmitted(
+  { store, waiting }: Dispatcher,
+  runs: readonly PendingRun[],
+  now: number,
+): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly UnableRun[] }> {
+  const refused = await waiting.refused(store, runs, now);
+  const open = runs.filter((run) => !refused.has(run));
+  const { ticks, unable } = await buildTicks(store, open);
+  const runOf = new Map(open.map((run) => [run.result_id, run]));
+  const admitted = ticks.filter((tick) => {
+    const run = runOf.get(tick.result_id) as PendingRun;
+    if (waiting.admitsValues(run, tick)) return true;
+    refused.add(run);
+    return false;
+  });
+  const message = waiting.refusal;
+  return { ticks: admitted, unable: [...unable, ...[...refused].map((run) => ({ run, message }))] };
 }
 
 /** Only these are marked: the beat looks at scheduled runs anyway. */

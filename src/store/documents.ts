@@ -1,4 +1,5 @@
 // Stores owned resources as JSON documents, beside the few columns that queries need.
+import { sql } from "kysely";
 import type { Actor } from "../model/access.ts";
 import { unreadable } from "../model/errors.ts";
 import type { ResourceKind } from "../model/resource.ts";
@@ -53,6 +54,8 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
       const found = await all(rows.where(isAmong(database, "id", ids)).orderBy("id"));
       return found.filter((each) => each.kind === kind);
     },
+    /** The sizes of those of the documents that are larger than `above`; in bytes, as stored. */
+    sizes: (ids: readonly string[], above: number) => sizesOf(database, ids, above),
     /**
      * Overwrites the stored document, whose row the caller has locked and found readable. Rejects
      * a document that was itself read as `unreadable`.
@@ -60,8 +63,7 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     replace: async (document: NewDocument): Promise<void> =>
       replaceDocument(database, await sealed(document, sealing)),
     /** Returns false if there is no such document, or another transaction has removed it. */
-    remove: (kind: ResourceKind, id: string): Promise<boolean> =>
-      removeDocument(database, kind, id),
+    remove: (kind: ResourceKind, id: string) => removeDocument(database, kind, id),
     /** Lists the documents that `reader` may read. Uses an index on either database. */
     list: (kind: ResourceKind, reader: Actor, filters: Filters, page: Page) =>
       all(listQuery(database, kind, reader, filters, page)),
@@ -95,6 +97,17 @@ async function countOwn(
     .select((eb) => eb.fn.countAll<number>().as("count"))
     .executeTakeFirstOrThrow();
   return count;
+}
+
+async function sizesOf(
+  database: Database,
+  ids: readonly string[],
+  above: number,
+): Promise<ReadonlyMap<string, number>> {
+  const bytes = sql<number>`octet_length(document)`;
+  const sizes = database.kysely.selectFrom("documents").select(["id", bytes.as("bytes")]);
+  const found = sizes.where(isAmong(database, "id", ids)).where(bytes, ">", above);
+  return new Map((await found.execute()).map((row) => [row.id, row.bytes]));
 }
 
 interface FilteredPage extends Page {

@@ -77,6 +77,7 @@ describe("the configuration", () => {
       maxDefinitionsMiB: 1024,
       maxKeys: 1000,
       maxManualRuns: 100,
+      maxWaitingMiB: 64,
       retentionDetails: 14,
       retentionRaw: 90,
       retentionHours: 400,

@@ -4,6 +4,7 @@ import { createInProcessBus } from "../../src/bus/in-process.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createCallCredentials } from "../../src/dispatch/call-credentials.ts";
 import { dispatch } from "../../src/dispatch/dispatch.ts";
+import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { stepIds } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -69,7 +70,7 @@ describe.each(storeKinds)("a request for a call's credentials, over %s,", (kind)
   async function publishedRun(target_id: string): Promise<PendingRun> {
     const pending = aRun({ target_id, target_kind: "workflow", deployment_id: null });
     await store.pendingRuns.insert([pending]);
-    await dispatch({ store, bus }, [pending], T0);
+    await dispatch({ store, bus, waiting: createWaitingRuns(64) }, [pending], T0);
     return (await store.pendingRuns.get(pending.result_id)) as PendingRun;
   }
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { dispatch } from "../../src/dispatch/dispatch.ts";
+import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import type { NewDocument, PendingRun } from "../../src/store/records.ts";
@@ -91,7 +92,7 @@ describe.each(storeKinds)("a run dispatched from %s", (kind) => {
       await store.documents.insert(target);
       const run = aRun({ target_id: target.id, target_kind, ...by });
       await store.pendingRuns.insert([run]);
-      await dispatch({ store, bus }, [run], T0);
+      await dispatch({ store, bus, waiting: createWaitingRuns(64) }, [run], T0);
       expect(published.includes(run.result_id)).toBe(reason === null);
       const outcome = await (target_kind === "call" ? store.results : store.workflowResults).get(
         run.result_id,

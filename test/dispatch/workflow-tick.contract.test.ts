@@ -6,6 +6,7 @@ import { dispatch } from "../../src/dispatch/dispatch.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { buildTicks } from "../../src/dispatch/build-tick.ts";
+import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 import { manualRun } from "../../src/api/run-now.ts";
 import { workspaceKey } from "../../src/model/environment.ts";
 import type { Tick } from "../../src/model/tick.ts";
@@ -135,7 +136,7 @@ describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
       aRun({ target_id: workflow.id, target_kind: "workflow" }),
     ];
     await store.pendingRuns.insert(runs);
-    await dispatch({ store, bus }, runs, T0);
+    await dispatch({ store, bus, waiting: createWaitingRuns(64) }, runs, T0);
     const [one, two] = runs.map(({ result_id }) => result_id);
     expect(published).toEqual([one]);
     expect(await store.pendingRuns.get(two!)).toBeUndefined();

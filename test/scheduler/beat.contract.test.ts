@@ -20,6 +20,7 @@ import { aCall, aReport, aRun, insertKey, T0 } from "../support/runs.ts";
 import { connect } from "../support/stored-secrets.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
+import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 
 const SECOND = 1000;
 const HOUR = 3_600_000;
@@ -54,7 +55,8 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
 
   const newBeat = (holder: string, over: { bus?: Bus; store?: Store } = {}): Beat => {
     const used = over.store ?? store;
-    const dispatcher = { store: used, bus: over.bus ?? bus };
+    const waiting = createWaitingRuns(64);
+    const dispatcher = { store: used, bus: over.bus ?? bus, waiting };
     return createBeat({
       store: used,
       dispatcher,

@@ -18,6 +18,7 @@ import type { ManualClock } from "../support/manual-clock.ts";
 import { aCall, insertKey, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
+import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 
 const SECOND = 1000;
 const FOR_EVER = Number.MAX_SAFE_INTEGER;
@@ -43,7 +44,13 @@ describe.each(storeKinds)("slots on %s", (kind) => {
   });
 
   const newBeat = (used: Store): Beat =>
-    createBeat({ store: used, dispatcher: { store: used, bus }, log, holder: "one", metrics });
+    createBeat({
+      store: used,
+      dispatcher: { store: used, bus, waiting: createWaitingRuns(64) },
+      log,
+      holder: "one",
+      metrics,
+    });
   const aSchedule = (change: Partial<Schedule> = {}): StoredSchedule => ({
     deployment_id: newId(T0),
     owner: "ann",

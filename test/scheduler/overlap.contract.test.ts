@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { dispatch } from "../../src/dispatch/dispatch.ts";
+import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import type { Tick } from "../../src/model/tick.ts";
@@ -66,7 +67,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
   const newBeat = (used: Store): Beat =>
     createBeat({
       store: used,
-      dispatcher: { store: used, bus },
+      dispatcher: { store: used, bus, waiting: createWaitingRuns(64) },
       log,
       holder: "one",
       metrics: createSchedulerMetrics(createRegistry({ version: "test" })),
@@ -264,7 +265,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     const repeated: Tick[] = [];
     await again.consumeTicks("local", async (batch) => void repeated.push(...batch));
     const runs = await store.pendingRuns.listUnpublished(clock.now() + 1e6, 9);
-    await dispatch({ store, bus: again }, runs, clock.now());
+    await dispatch({ store, bus: again, waiting: createWaitingRuns(64) }, runs, clock.now());
     await expect.poll(() => repeated).toHaveLength(1);
     expect(repeated[0]?.calls).toEqual(calls);
     await again.close();

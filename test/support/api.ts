@@ -18,6 +18,7 @@ import { insertKey } from "./runs.ts";
 import { createTestDatabase } from "./stores.ts";
 import type { StoreKind } from "./stores.ts";
 import type { TestDatabase } from "./stores.ts";
+import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 
 export interface Caller {
   readonly key: string;
@@ -112,7 +113,7 @@ export async function startApi({
   const registry = new Registry();
   const api = createApi({
     store,
-    dispatcher: { store, bus },
+    dispatcher: { store, bus, waiting: createWaitingRuns(64) },
     clock,
     log,
     metrics: createApiMetrics(registry),

@@ -9,6 +9,7 @@ import { createApiMetrics } from "../../src/api/metrics.ts";
 import { createApi } from "../../src/api/server.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createCallCredentials } from "../../src/dispatch/call-credentials.ts";
+import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import type { Service } from "../../src/runtime/lifecycle.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
@@ -103,7 +104,7 @@ export async function startStack({
         ...(concurrency !== undefined && { concurrency }),
       }),
     );
-  const dispatcher = { store, bus };
+  const dispatcher = { store, bus, waiting: createWaitingRuns(64) };
   await start(createCallCredentials(dispatcher));
   const scheduling = {
     store,

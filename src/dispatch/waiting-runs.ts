@@ -1,0 +1,89 @@
+// Limits the large runs of an owner that wait for their agents, which hold them in memory, and the
+// bus, which has room for so many: no owner's runs may displace those of others.
+import { identityOf } from "../model/access.ts";
+import type { Tick } from "../model/tick.ts";
+import type { Workflow } from "../model/workflow.ts";
+import type { PendingRun } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
+
+/** In bytes. Smaller runs do not count, however many there are. */
+const SMALL = 16 * 1024;
+
+interface Large {
+  readonly owner: string;
+  readonly bytes: number;
+  /** Epoch milliseconds. */
+  readonly until: number;
+}
+
+export type WaitingRuns = ReturnType<typeof createWaitingRuns>;
+
+/** `maxMiB`: of an owner's large runs, as far as this process dispatches them. */
+export function createWaitingRuns(maxMiB: number) {
+  const max = maxMiB * 1024 * 1024;
+  const waiting = new Map<string, Large>();
+  const bytesOf = new Map<string, number>();
+
+  const add = (owner: string, bytes: number): void =>
+    void bytesOf.set(owner, (bytesOf.get(owner) ?? 0) + bytes);
+  function forgetBefore(now: number): void {
+    for (const [id, { owner, bytes, until }] of waiting) {
+      if (until >= now) continue;
+      waiting.delete(id);
+      add(owner, -bytes);
+      if (bytesOf.get(owner) === 0) bytesOf.delete(owner);
+    }
+  }
+  /** False if its owner has no room for this part of the run; it waits until `latest_start`. */
+  function admits(run: PendingRun, part: "calls" | "values", bytes: number): boolean {
+    const id = `${run.result_id} ${part}`;
+    if (bytes <= SMALL || waiting.has(id)) return true;
+    const owner = identityOf(run);
+    if ((bytesOf.get(owner) ?? 0) + bytes > max) return false;
+    add(owner, bytes);
+    waiting.set(id, { owner, bytes, until: run.latest_start });
+    return true;
+  }
+
+  return {
+    /** Why a run is refused. */
+    refusal: `the owner's runs that wait for an agent are larger than ${maxMiB} MiB together; runs of up to ${SMALL / 1024} KiB do not count`,
+    /**
+     * Resolves to the runs for whose calls their owner has no room, without reading the calls. The
+     * others wait from now on; a run that is published again counts once.
+     */
+    async refused(
+      { documents }: Pick<Store, "documents">,
+      runs: readonly PendingRun[],
+      now: number,
+    ): Promise<Set<PendingRun>> {
+      const callsOf = await readCallIds(documents, runs);
+      const isSingle = runs.every(({ target_kind }) => target_kind === "call");
+      const ids = new Set(runs.flatMap(callsOf));
+      const sizes = await documents.sizes([...ids], isSingle ? SMALL : 0);
+      forgetBefore(now);
+      const bytesIn = (run: PendingRun): number =>
+        callsOf(run).reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0);
+      return new Set(runs.filter((run) => !admits(run, "calls", bytesIn(run))));
+    },
+    /** False if the run's owner has no room for the environment values that its calls refer to. */
+    admitsValues: (run: PendingRun, { environment = {} }: Tick): boolean =>
+      admits(
+        run,
+        "values",
+        Object.values(environment).reduce((sum, value) => sum + value.length, 0),
+      ),
+  };
+}
+
+async function readCallIds(documents: Store["documents"], runs: readonly PendingRun[]) {
+  const unplanned = runs.filter((run) => run.target_kind === "workflow" && !run.call_ids);
+  const workflows = await documents.getMany("workflow", [
+    ...new Set(unplanned.map(({ target_id }) => target_id)),
+  ]);
+  const planOf = new Map(
+    workflows.map(({ id, document }) => [id, (document as Workflow).workflow.call_ids]),
+  );
+  return ({ target_kind, target_id, call_ids }: PendingRun): readonly string[] =>
+    target_kind === "call" ? [target_id] : (call_ids ?? planOf.get(target_id) ?? []);
+}

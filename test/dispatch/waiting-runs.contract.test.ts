@@ -1,0 +1,115 @@
+// How much of one owner's runs may wait for agents.
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createInProcessBus } from "../../src/bus/in-process.ts";
+import type { Bus } from "../../src/bus/bus.ts";
+import { dispatch } from "../../src/dispatch/dispatch.ts";
+import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
+import type { WaitingRuns } from "../../src/dispatch/waiting-runs.ts";
+import { workspaceKey } from "../../src/model/environment.ts";
+import type { Call } from "../../src/model/call.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import type { PendingRun } from "../../src/store/records.ts";
+import type { Store } from "../../src/store/store.ts";
+import { createManualClock } from "../support/manual-clock.ts";
+import { aCall, aRun, aWorkflow, insertKey, T0 } from "../support/runs.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import type { TestDatabase } from "../support/stores.ts";
+
+const KIB = 1024;
+
+describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
+  let database: TestDatabase;
+  let store: Store;
+  let bus: Bus;
+  let waiting: WaitingRuns;
+  let published: string[] = [];
+  beforeAll(async () => {
+    database = await createTestDatabase(kind);
+    store = await database.open(createManualClock(T0));
+    bus = {
+      ...createInProcessBus({ clock: systemClock, log: createLogger("silent") }),
+      publishTicks: async (ticks) => void published.push(...ticks.map((tick) => tick.result_id)),
+    };
+    for (const owner of ["ann", "bob"])
+      await insertKey(store, T0, { owner, org: null, access_level: "VIEWER" });
+  });
+  beforeEach(() => {
+    waiting = createWaitingRuns(1);
+    published = [];
+  });
+  afterAll(async () => {
+    await bus.close();
+    await database[Symbol.asyncDispose]();
+  });
+
+  async function insertCall(bytes: number, owner = "ann", end = ""): Promise<string> {
+    const call = aCall({ owner });
+    const document = call.document as Call;
+    const request = { ...document.request, body: `${"x".repeat(bytes)}${end}` };
+    await store.documents.insert({ ...call, document: { ...document, request } });
+    return call.id;
+  }
+  async function runsOf(count: number, change: Partial<PendingRun>): Promise<PendingRun[]> {
+    const runs = Array.from({ length: count }, () => aRun(change));
+    await store.pendingRuns.insert(runs);
+    return runs;
+  }
+  const send = (runs: readonly PendingRun[], now = T0) =>
+    dispatch({ store, bus, waiting }, runs, now);
+  const idsOf = (runs: readonly PendingRun[]) => runs.map(({ result_id }) => result_id);
+
+  it("are sent until their owner's have a mebibyte, also in several pages, and again later", async () => {
+    const runs = await runsOf(6, { target_id: await insertCall(300 * KIB) });
+    const others = await runsOf(1, { target_id: await insertCall(300 * KIB, "bob"), owner: "bob" });
+    await send(runs.slice(0, 2));
+    await send([...runs.slice(2), ...others]);
+    const sent = [...runs.slice(0, 3), ...others];
+    expect(published.toSorted()).toEqual(idsOf(sent).toSorted());
+    for (const { result_id } of runs.slice(3)) {
+      expect((await store.results.get(result_id))?.meta).toMatchObject({
+        result: "UNABLE_TO_RUN",
+        message:
+          "the owner's runs that wait for an agent are larger than 1 MiB together; runs of up to 16 KiB do not count",
+      });
+      expect(await store.pendingRuns.get(result_id)).toBeUndefined();
+    }
+    // A run that could not be published comes again, and counts once.
+    await send(runs.slice(0, 1));
+    expect(published).toHaveLength(5);
+    const due_time = T0 + 60_000;
+    const next = await runsOf(3, { target_id: await insertCall(300 * KIB), due_time });
+    await send(next, due_time - 1);
+    expect(published.slice(5).toSorted()).toEqual(idsOf(next).toSorted());
+  });
+
+  it("count by all calls of a workflow, each time it makes them", async () => {
+    const call = await insertCall(12 * KIB);
+    const workflow = aWorkflow(Array.from({ length: 40 }, () => call));
+    await store.documents.insert(workflow);
+    const target = { target_id: workflow.id, target_kind: "workflow" } as const;
+    const runs = await runsOf(3, target);
+    await send(runs);
+    expect(published.toSorted()).toEqual(idsOf(runs.slice(0, 2)).toSorted());
+    const refused = await store.workflowResults.get(runs[2]?.result_id ?? "");
+    expect(refused?.meta.result).toBe("UNABLE_TO_RUN");
+  });
+
+  it("count by the environment values that their calls refer to", async () => {
+    const workspace = workspaceKey({ owner: "ann", org: null }, "global");
+    for (const name of ["a", "b"]) {
+      const document = { workspace_variable: { name, value: "v".repeat(60_000) } };
+      const filters = { workspace, name };
+      await store.documents.insert({ ...aCall(), kind: "variable", document, filters });
+    }
+    const runs = await runsOf(12, { target_id: await insertCall(1, "ann", "{{a}}{{b}}") });
+    await send(runs);
+    expect(published).toHaveLength(8);
+  });
+
+  it("do not count while they are small, however many", async () => {
+    const runs = await runsOf(200, { target_id: await insertCall(12 * KIB) });
+    await send(runs);
+    expect(published).toHaveLength(200);
+  });
+});
