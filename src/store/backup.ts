@@ -1,6 +1,6 @@
 // Backs up a file database into one file, which gets its name only once it is complete and checked.
 import { existsSync, statSync } from "node:fs";
-import { partialName, place, removeDatabase, removeLeftovers } from "./placed-file.ts";
+import { isSameFile, partialName, place, removeDatabase, removeLeftovers } from "./placed-file.ts";
 import { checkCopyOf, openSnapshot } from "./snapshot.ts";
 import type { OnCopied, RowCounts, Snapshot } from "./snapshot.ts";
 
@@ -30,6 +30,7 @@ export interface Contents {
  */
 export async function backUp(options: BackupOptions): Promise<Contents> {
   const { database, to, replaces, onCopied, onChecking } = options;
+  if (isSameFile(to, database)) throw new Error(`${to} is the database itself: name another file`);
   refuseTaken(to, replaces);
   using snapshot = openSnapshot(database, { isInUse: true });
   const partial = partialName(to);

@@ -1,6 +1,6 @@
 // Files with a temporary name until they are complete.
 import { randomUUID } from "node:crypto";
-import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { syncFile } from "./snapshot.ts";
 
@@ -10,6 +10,10 @@ export const BESIDE = ["-wal", "-shm", "-journal"] as const;
 /** Returns a name for the incomplete file; it names the process that writes it. */
 export const partialName = (path: string): string =>
   `${path}.partial-${process.pid}-${randomUUID().slice(0, 8)}`;
+
+/** Whether both names lead to one existing file. */
+export const isSameFile = (a: string, b: string): boolean =>
+  existsSync(a) && existsSync(b) && realpathSync(a) === realpathSync(b);
 
 /** Gives a file that is synced to disk its name, durably: a power cut does not undo it. */
 export function place(partial: string, path: string): void {

@@ -1,5 +1,5 @@
 // Replaces a file database with a backup, entirely or not at all.
-import { constants, copyFileSync, existsSync, linkSync, realpathSync, renameSync } from "node:fs";
+import { constants, copyFileSync, existsSync, linkSync, renameSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../runtime/clock.ts";
 import type { Sealer } from "../runtime/secrets.ts";
@@ -7,7 +7,14 @@ import { checkCopy, contentsOf, unwritable } from "./backup.ts";
 import type { Contents } from "./backup.ts";
 import { assertOpens } from "./master-keys.ts";
 import { migrateStore } from "./open-store.ts";
-import { BESIDE, partialName, place, removeDatabase, removeLeftovers } from "./placed-file.ts";
+import {
+  BESIDE,
+  isSameFile,
+  partialName,
+  place,
+  removeDatabase,
+  removeLeftovers,
+} from "./placed-file.ts";
 import { openSnapshot, syncFile } from "./snapshot.ts";
 import type { OnCopied, Snapshot } from "./snapshot.ts";
 
@@ -41,7 +48,7 @@ export interface Restored extends Contents {
 export async function restore(options: RestoreOptions): Promise<Restored> {
   const { from, database, asideAs, sealerFor, clock, onCopied, onChecking } = options;
   using snapshot = openSnapshot(from, { isInUse: existsSync(`${from}-wal`) });
-  refuseItself(from, database);
+  if (isSameFile(from, database)) throw new Error(`${from} is the database itself: name a backup`);
   if (existsSync(database) && asideAs === undefined) throw isTaken(database);
   const sealer = sealerFor(snapshot);
   if (sealer) await assertOpens(snapshot.masterKeys(), sealer);
@@ -87,11 +94,6 @@ function foldLog(path: string): void {
   } catch {
     // The database is damaged: perhaps the reason for restoring.
   }
-}
-
-function refuseItself(from: string, database: string): void {
-  if (!existsSync(database) || realpathSync(from) !== realpathSync(database)) return;
-  throw new Error(`${from} is the database itself: name a backup`);
 }
 
 const isTaken = (database: string): Error =>

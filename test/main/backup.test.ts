@@ -194,6 +194,11 @@ describe("sonde backup", { timeout: 120_000 }, () => {
     const tooSmall = await runSonde(["backup", to], { folder: filled.path, maxFileBytes: 100_000 });
     expect(tooSmall.code).toBe(1);
     expect(tooSmall.stderr).toContain(`cannot write ${to} (`);
+    const itself = join(filled.dataDir, "sonde.db");
+    for (const force of [[], ["--force"]])
+      expect(await refusal(filled, ["backup", itself, ...force])).toBe(
+        `${itself} is the database itself: name another file`,
+      );
     for (const url of [
       "postgres://ann:s3cret@db.test/sonde",
       "postgres://ann@db.test/sonde?password=s3cret",
