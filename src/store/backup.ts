@@ -68,8 +68,9 @@ export const contentsOf = (snapshot: Snapshot, path: string): Omit<Contents, "ro
 });
 
 function refuseTaken(path: string, replaces: boolean): void {
-  if (replaces || !existsSync(path)) return;
-  throw new Error(`${path} exists: name another file, or replace it with --force`);
+  const taken = [path, `${path}-wal`].find((name) => existsSync(name));
+  if (replaces || taken === undefined) return;
+  throw new Error(`${taken} exists: name another file, or replace it with --force`);
 }
 
 /** Explains a refusal by the file system or SQLite; returns other errors unchanged. */

@@ -15,8 +15,12 @@ export const partialName = (path: string): string =>
 export const isSameFile = (a: string, b: string): boolean =>
   existsSync(a) && existsSync(b) && realpathSync(a) === realpathSync(b);
 
-/** Gives a file that is synced to disk its name, durably: a power cut does not undo it. */
+/**
+ * Gives a file that is synced to disk its name, durably: a power cut does not undo it. Removes the
+ * log of a former file of that name, which SQLite would replay into this one.
+ */
 export function place(partial: string, path: string): void {
+  for (const suffix of BESIDE) rmSync(`${path}${suffix}`, { force: true });
   renameSync(partial, path);
   syncFile(dirname(path));
 }

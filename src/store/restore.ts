@@ -1,5 +1,5 @@
 // Replaces a file database with a backup, entirely or not at all.
-import { constants, copyFileSync, existsSync, linkSync, renameSync } from "node:fs";
+import { constants, copyFileSync, existsSync, linkSync, renameSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../runtime/clock.ts";
 import type { Sealer } from "../runtime/secrets.ts";
@@ -50,6 +50,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   using snapshot = openSnapshot(from, { isInUse: existsSync(`${from}-wal`) });
   if (isSameFile(from, database)) throw new Error(`${from} is the database itself: name a backup`);
   if (existsSync(database) && asideAs === undefined) throw isTaken(database);
+  if (!existsSync(database)) refuseLog(`${database}-wal`);
   const sealer = sealerFor(snapshot);
   if (sealer) await assertOpens(snapshot.masterKeys(), sealer);
   const partial = partialName(database);
@@ -94,6 +95,14 @@ function foldLog(path: string): void {
   } catch {
     // The database is damaged: perhaps the reason for restoring.
   }
+}
+
+/** It may hold the last changes of a database that was moved away without it. */
+function refuseLog(log: string): void {
+  if (!statSync(log, { throwIfNoEntry: false })?.size) return;
+  throw new Error(
+    `${log} is the log of a database that is no longer beside it: move it to that database, or remove it`,
+  );
 }
 
 const isTaken = (database: string): Error =>

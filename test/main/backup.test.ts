@@ -7,6 +7,8 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -282,6 +284,27 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     expect(countsIn(database)).toEqual(countsIn(backup));
   });
 
+  it("never takes the log of another database", async () => {
+    using folder = newFolder();
+    const database = join(folder.dataDir, "sonde.db");
+    writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
+    copyFileSync(backup, database);
+    copyWithLog(database, join(folder.path, "crashed.db"), "delete from results");
+    const log = `${database}-wal`;
+    renameSync(join(folder.path, "crashed.db-wal"), log);
+    rmSync(database); // as an operator moves a damaged one away
+    for (const force of [[], ["--force"]])
+      expect(await refusal(folder, ["restore", backup, ...force])).toBe(
+        `${log} is the log of a database that is no longer beside it: move it to that database, or remove it`,
+      );
+    expect(await refusal(filled, ["backup", database])).toBe(
+      `${log} exists: name another file, or replace it with --force`,
+    );
+    expect(existsSync(database)).toBe(false);
+    expect(await run(filled, "backup", database, "--force")).toMatchObject({ code: 0 });
+    expect(countsIn(database)).toEqual(countsIn(backup));
+  });
+
   it("leaves no partial database when killed", async () => {
     using folder = newFolder();
     const database = join(folder.dataDir, "sonde.db");
@@ -343,6 +366,13 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     expect(countsIn(join(folder.dataDir, "sonde.db"))).toEqual(countsIn(backup));
   });
 });
+
+/** Copies the database, with the log of a process that was killed after these statements. */
+function copyWithLog(file: string, to: string, statements: string): void {
+  using database = new DatabaseSync(file);
+  database.exec(statements);
+  for (const suffix of ["", "-wal"]) copyFileSync(`${file}${suffix}`, `${to}${suffix}`);
+}
 
 function alter(file: string, statements: string): void {
   using database = new DatabaseSync(file);
