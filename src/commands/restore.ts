@@ -50,6 +50,8 @@ export async function restoreStore(context: Context, input: RestoreInput): Promi
     onChecking() {
       showing.end();
       say("checking the copy");
+    },
+    onReady() {
       // Written before the database: a start without the key would generate another one.
       if (key?.text !== undefined) file.dataDir.write(MASTER_KEY_FILE, key.text);
     },

@@ -32,6 +32,8 @@ export interface RestoreOptions {
   readonly clock: Clock;
   readonly onCopied: OnCopied;
   readonly onChecking: () => void;
+  /** Called once nothing but the copy's name is missing. */
+  readonly onReady: () => void;
 }
 
 export interface Restored extends Contents {
@@ -46,7 +48,7 @@ export interface Restored extends Contents {
  * Rejects with one line for the operator, leaving the database as it was.
  */
 export async function restore(options: RestoreOptions): Promise<Restored> {
-  const { from, database, asideAs, sealerFor, clock, onCopied, onChecking } = options;
+  const { from, database, asideAs, sealerFor, clock, onCopied, onChecking, onReady } = options;
   using snapshot = openSnapshot(from, { isInUse: existsSync(`${from}-wal`) });
   if (isSameFile(from, database)) throw new Error(`${from} is the database itself: name a backup`);
   if (existsSync(database) && asideAs === undefined) throw isTaken(database);
@@ -62,6 +64,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
     const contents = contentsOf(snapshot, partial);
     const migrations = await migrateStore({ location: { file: partial }, clock });
     syncFile(partial);
+    onReady();
     const aside = existsSync(database) ? asideAs : undefined;
     if (aside !== undefined) setAside(database, aside);
     place(partial, database);
