@@ -162,9 +162,10 @@ function explained<T>(file: string, work: () => T): T {
     if (errcode === undefined) throw cause;
     if ((errcode & 0xff) === NOT_A_DATABASE) throw notSondes(file);
     if ((errcode & 0xff) === CORRUPT) throw damaged(file, message);
-    throw new Error(`cannot read ${file} (${message}): make it a file that this user may read`, {
-      cause,
-    });
+    throw new Error(
+      `cannot read ${file} (${message}): make it a file that this user may read, in a folder with room`,
+      { cause },
+    );
   }
 }
 

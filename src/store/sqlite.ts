@@ -75,7 +75,7 @@ function openFile(path: string): DatabaseSync {
     database?.close();
     const advice = isDamaged(cause)
       ? "restore it from a backup, or move it away"
-      : "make the file and its folder writable";
+      : "make the file and its folder writable, with room in it";
     throw new Error(
       `cannot use the database ${path} (${(cause as Error).message}): ${advice}, or set SONDE_DATA_DIR`,
       { cause },

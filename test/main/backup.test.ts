@@ -201,6 +201,17 @@ describe("sonde backup", { timeout: 120_000 }, () => {
       expect(await refusal(filled, ["backup", itself, ...force])).toBe(
         `${itself} is the database itself: name another file`,
       );
+    using crowded = newFolder();
+    const database = join(crowded.dataDir, "sonde.db");
+    copyFileSync(backup, database);
+    writeFileSync(join(crowded.dataDir, "master-key"), filled.masterKey);
+    const noRoom = { folder: crowded.path, maxFileBytes: 1 };
+    expect(oneLine((await runSonde(["backup", to], noRoom)).stderr)).toBe(
+      `sonde: cannot read ${database} (disk I/O error): make it a file that this user may read, in a folder with room`,
+    );
+    expect(oneLine((await runSonde(["keys", "list"], noRoom)).stderr)).toBe(
+      `sonde: cannot use the database ${database} (disk I/O error): make the file and its folder writable, with room in it, or set SONDE_DATA_DIR`,
+    );
     for (const url of [
       "postgres://ann:s3cret@db.test/sonde",
       "postgres://ann@db.test/sonde?password=s3cret",

@@ -442,7 +442,7 @@ describe("a failed start ends with one line and exit code 1", () => {
     [
       "a folder with an unopenable database",
       "no-file",
-      "cannot use the database FOLDER/no-file/sonde.db (unable to open database file): make the file and its folder writable, or set SONDE_DATA_DIR",
+      "cannot use the database FOLDER/no-file/sonde.db (unable to open database file): make the file and its folder writable, with room in it, or set SONDE_DATA_DIR",
     ],
     [
       "a folder with a file that is not a database",
