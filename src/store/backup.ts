@@ -68,6 +68,8 @@ export const contentsOf = (snapshot: Snapshot, path: string): Omit<Contents, "ro
 });
 
 function refuseTaken(path: string, replaces: boolean): void {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
+    throw new Error(`${path} is not a file: name another one`); // such as /dev/null
   const taken = [path, `${path}-wal`].find((name) => existsSync(name));
   if (replaces || taken === undefined) return;
   throw new Error(`${taken} exists: name another file, or replace it with --force`);

@@ -1,5 +1,6 @@
 // `sonde backup` and `sonde restore` as an operator uses them, beside a running service and after
 // one.
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
   copyFileSync,
@@ -200,6 +201,11 @@ describe("sonde backup", { timeout: 120_000 }, () => {
     for (const force of [[], ["--force"]])
       expect(await refusal(filled, ["backup", itself, ...force])).toBe(
         `${itself} is the database itself: name another file`,
+      );
+    execFileSync("mkfifo", [join(empty.dataDir, "pipe")]);
+    for (const name of [empty.dataDir, join(empty.dataDir, "pipe")])
+      expect(await refusal(filled, ["backup", name, "--force"])).toBe(
+        `${name} is not a file: name another one`,
       );
     using crowded = newFolder();
     const database = join(crowded.dataDir, "sonde.db");
