@@ -1,5 +1,5 @@
-// What the pages show of calls without times, of many runs at once, and after something is gone,
-// in a real browser.
+// What the pages show of calls without times, of many runs and locations, and after something is
+// gone, in a real browser.
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,10 @@ const OWNER = "owner";
 const MANY = 1100;
 const MINUTE = 60_000;
 const HALF_AN_HOUR = 30 * MINUTE;
+const HOUR = 60 * MINUTE;
 const PLACES = ["paris", "tokyo", "lima"];
+/** More locations, without agents. */
+const OFFICES = Array.from({ length: 25 }, (_, n) => `office-${n + 1}`);
 
 interface Made {
   readonly id: string;
@@ -37,6 +40,11 @@ beforeAll(async () => {
   writeFileSync(join(folder.dataDir, "master-key"), masterKey.toString("base64"));
   const store = await openFolder(folder, masterKey);
   const now = await store.now();
+  for (const id of OFFICES) {
+    const label = id.replace("office-", "Office ");
+    // Later than the default one, which the start adds.
+    await store.locations.insert({ id, label, region: "", created: now + HOUR });
+  }
   const runsOf = async (runs: readonly PendingRun[], result: "COMPLETE" | "MISSED") => {
     await store.pendingRuns.insert(runs);
     await store.results.record(runs.map((run) => aReport(run, { result })));
@@ -303,4 +311,29 @@ it("does not replace a variable that others changed or deleted unasked", async (
   await page.getByRole("button", { name: "Change password" }).click();
   await client.send("DELETE", path);
   await setsAnyway("deleted");
+});
+
+it("stays idle beside deployments at many locations", async () => {
+  const { client } = pages;
+  const { id } = await client.send<Made>("POST", "/calls/", {
+    meta: { name: "Everywhere" },
+    request: { method: "GET", url: "https://example.com/" },
+  });
+  for (const location_id of OFFICES) await client.deploy(id, { frequency: 1440, location_id });
+  const { page } = await pages.open(`/calls/${id}`);
+  await page.clock.install();
+  await page.reload();
+  await page.getByRole("rowheader", { name: "Office 25 No agent" }).waitFor();
+
+  // The countdowns go on, and the locations are sorted at most once meanwhile.
+  await page.evaluate(`{
+    const compare = String.prototype.localeCompare;
+    globalThis.compared = 0;
+    String.prototype.localeCompare = function (...args) {
+      globalThis.compared += 1;
+      return compare.apply(this, args);
+    };
+  }`);
+  await page.clock.runFor(5000);
+  expect(await page.evaluate("globalThis.compared")).toBeLessThan(OFFICES.length ** 2);
 });

@@ -34,10 +34,20 @@ export function useLocationsRead() {
   const { data, error, refetch } = useInfo();
   const failed = useRef<Error>(null);
   failed.current = error ?? failed.current;
-  const places: readonly Place[] = Object.entries(data?.locations ?? {})
+  return { places: data ? placesOf(data) : [], error: data ? null : failed.current, refetch };
+}
+
+/** Sorted once for each answer: every row of a table asks for them. */
+const sorted = new WeakMap<AgentsInfo, readonly Place[]>();
+
+function placesOf(info: AgentsInfo): readonly Place[] {
+  const known = sorted.get(info);
+  if (known) return known;
+  const places = Object.entries(info.locations)
     .toSorted(([a], [b]) => a.localeCompare(b))
     .map(([id, name]) => ({ id, name: id === "" ? `Default (${name})` : name || id }));
-  return { places, error: data ? null : failed.current, refetch };
+  sorted.set(info, places);
+  return places;
 }
 
 /** Returns the id that the empty id stands for; empty until the locations are known. */

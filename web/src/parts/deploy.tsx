@@ -129,7 +129,6 @@ interface DeploymentRowProps extends Pick<DeploymentTableProps, "target" | "onEd
 function DeploymentRow({ target, deployment: one, isShared, onEdit }: DeploymentRowProps) {
   const { location_id, frequency, run_delay, between_calls_delay } = one.deployment;
   const places = useLocations();
-  const time = useNow(SECOND_MS);
   return (
     <tr>
       <th scope="row">
@@ -148,7 +147,7 @@ function DeploymentRow({ target, deployment: one, isShared, onEdit }: Deployment
         </td>
       )}
       <td class="whole" data-label="Next run">
-        <NextRun at={nextRunOf(one, time)} time={time} />
+        <NextRun of={one} />
       </td>
       {isShared && <td data-label="Owner">{one.meta.owner}</td>}
       {onEdit && (
@@ -160,11 +159,16 @@ function DeploymentRow({ target, deployment: one, isShared, onEdit }: Deployment
   );
 }
 
-const NextRun = ({ at, time }: { readonly at: number; readonly time: number }) => (
-  <>
-    <Time at={new Date(at).toISOString()} /> <span class="muted">({formatAgo(at, time)})</span>
-  </>
-);
+/** The only part of a row that changes every second. */
+function NextRun({ of }: { readonly of: Deployment }) {
+  const time = useNow(SECOND_MS);
+  const at = nextRunOf(of, time);
+  return (
+    <>
+      <Time at={new Date(at).toISOString()} /> <span class="muted">({formatAgo(at, time)})</span>
+    </>
+  );
+}
 
 interface ActionsProps {
   readonly target: Target;
