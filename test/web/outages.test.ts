@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openFolder } from "../support/data-folder.ts";
 import { storeInsight, WEEK, WEEK_MS } from "../support/insights.ts";
-import { startPages } from "../support/pages.ts";
+import { expectAccessible, startPages } from "../support/pages.ts";
 import { makeFolder } from "../support/process.ts";
 import { aCall, aReport, aRun } from "../support/runs.ts";
 import type { PendingRun } from "../../src/store/records.ts";
@@ -18,7 +18,7 @@ const MINUTE = 60_000;
 const HALF_AN_HOUR = 30 * MINUTE;
 const HOUR = 60 * MINUTE;
 const PLACES = ["paris", "tokyo", "lima"];
-/** More locations, without agents. */
+/** More locations, too many to list, without agents. */
 const OFFICES = Array.from({ length: 25 }, (_, n) => `office-${n + 1}`);
 
 interface Made {
@@ -313,7 +313,7 @@ it("does not replace a variable that others changed or deleted unasked", async (
   await setsAnyway("deleted");
 });
 
-it("stays idle beside deployments at many locations", async () => {
+it("finds one of many locations to deploy at, and stays idle beside their deployments", async () => {
   const { client } = pages;
   const { id } = await client.send<Made>("POST", "/calls/", {
     meta: { name: "Everywhere" },
@@ -336,4 +336,20 @@ it("stays idle beside deployments at many locations", async () => {
   }`);
   await page.clock.runFor(5000);
   expect(await page.evaluate("globalThis.compared")).toBeLessThan(OFFICES.length ** 2);
+
+  await page.getByRole("button", { name: "Deploy", exact: true }).first().click();
+  const dialog = page.getByRole("dialog");
+  expect(await dialog.getByRole("checkbox", { checked: true }).count()).toBe(1);
+  expect(await dialog.getByRole("checkbox").count()).toBe(1);
+  await dialog.getByRole("combobox", { name: "Add a location" }).fill("office 17");
+  await page.getByRole("option", { name: /^Office 17.*already deployed: every day/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await dialog.getByLabel("Office 17").uncheck();
+  await dialog.getByLabel("Office 17").check();
+  await dialog.getByLabel(/^local/).uncheck();
+  await expectAccessible(page);
+  await dialog.getByRole("button", { name: "Deploy" }).click();
+  await page.getByText("Deployed at Office 17").waitFor();
+  const { results } = await client.send<{ results: object[] }>("GET", `/deployments/call/${id}/`);
+  expect(results).toHaveLength(OFFICES.length + 1);
 });

@@ -1,8 +1,11 @@
 // Where a deployment runs: one location, or several for new ones.
 import { inWords } from "../frequency.ts";
-import { useLocations } from "../locations.tsx";
+import { useLacks, useLocations } from "../locations.tsx";
 import type { Place } from "../locations.tsx";
 import type { Deployment } from "../deployments.ts";
+import { useState } from "preact/hooks";
+import { announce } from "./announcement.tsx";
+import { Combobox } from "./combobox.tsx";
 import { LocationField } from "./location-field.tsx";
 import { NoAgentMark } from "./no-agent.tsx";
 
@@ -38,38 +41,76 @@ interface LocationChoicesProps extends Pick<
   readonly places: readonly Place[];
 }
 
-const LocationChoices = ({ places, deployments, chosen, onChange }: LocationChoicesProps) => (
-  <fieldset class="choices">
-    <legend>Locations, with a deployment for each</legend>
-    {places.map(({ id, name }) => (
-      <label key={id} class="row keep">
-        <input
-          type="checkbox"
-          checked={chosen.includes(id)}
-          onChange={({ currentTarget }) =>
-            onChange(
-              places
-                .map((place) => place.id)
-                .filter((one) => (one === id ? currentTarget.checked : chosen.includes(one))),
-            )
-          }
+/** Of more locations than these, only those that the reader finds by a search are listed. */
+const MOST_LISTED = 20;
+
+function LocationChoices({ places, deployments, chosen, onChange }: LocationChoicesProps) {
+  const lackAt = useLacks();
+  // Only grows: a box that is cleared stays, and keeps the focus.
+  const [found, setFound] = useState(chosen);
+  const isSearched = places.length > MOST_LISTED;
+  const listed = isSearched ? places.filter(({ id }) => found.includes(id)) : places;
+  const choose = (id: string, isChosen: boolean): void =>
+    onChange(
+      places
+        .map((place) => place.id)
+        .filter((one) => (one === id ? isChosen : chosen.includes(one))),
+    );
+  return (
+    <>
+      <fieldset class="choices">
+        <legend>Locations, with a deployment for each</legend>
+        {listed.length === 0 && <span class="muted">None yet.</span>}
+        {listed.map(({ id, name }) => (
+          <label key={id} class="row keep">
+            <input
+              type="checkbox"
+              checked={chosen.includes(id)}
+              onChange={({ currentTarget }) => choose(id, currentTarget.checked)}
+            />
+            <span class="row">
+              {name}
+              <NoAgentMark at={id} />
+              <DeployedAlready deployments={deployments} at={id} />
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      {isSearched && (
+        <Combobox
+          label="Add a location"
+          placeholder="Name or id"
+          options={places
+            .filter(({ id }) => !chosen.includes(id))
+            .map(({ id, name }) => ({
+              id,
+              name,
+              note: [name === id ? "" : id, lackAt(id) ? "no agent" : "", oftenAt(deployments, id)]
+                .filter((part) => part !== "")
+                .join(", "),
+            }))}
+          onChoose={({ id, name }) => {
+            setFound([...found, id]);
+            choose(id, true);
+            announce(`Added ${name}`);
+          }}
         />
-        <span class="row">
-          {name}
-          <NoAgentMark at={id} />
-          <DeployedAlready deployments={deployments} at={id} />
-        </span>
-      </label>
-    ))}
-  </fieldset>
-);
+      )}
+    </>
+  );
+}
+
+/** Says how often the target runs there already; empty if it does not. */
+function oftenAt(deployments: readonly Deployment[], at: string): string {
+  const there = deployments.filter(({ deployment }) => deployment.location_id === at);
+  if (there.length === 0) return "";
+  return `already deployed: ${there.map(({ deployment }) => inWords(deployment.frequency)).join(", ")}`;
+}
 
 function DeployedAlready({
   deployments,
   at,
 }: Pick<DeployLocationsProps, "deployments"> & { readonly at: string }) {
-  const there = deployments.filter(({ deployment }) => deployment.location_id === at);
-  if (there.length === 0) return null;
-  const often = there.map(({ deployment }) => inWords(deployment.frequency)).join(", ");
-  return <span class="muted small">already deployed: {often}</span>;
+  const often = oftenAt(deployments, at);
+  return often === "" ? null : <span class="muted small">{often}</span>;
 }
