@@ -260,6 +260,30 @@ it("asks again before retrying a failed deletion", async () => {
   expect(await choice.innerText()).toBe("Shop (NONE, xn--exmple-cua.com)");
 });
 
+it("counts what is gone as deleted once the answer to its deletion was lost", async () => {
+  const { id } = await pages.client.send<Made>("POST", "/calls/", {
+    meta: { name: "Gone" },
+    request: { method: "GET", url: "https://example.com/" },
+  });
+  const { page } = await pages.open(`/calls/${id}`);
+  let attempts = 0;
+  await page.route(`**/api/2/calls/${id}/`, async (route) => {
+    if (route.request().method() !== "DELETE") return route.fallback();
+    attempts += 1;
+    if (attempts > 1) return route.fallback();
+    await route.fetch();
+    return route.abort();
+  });
+  const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete" });
+  await page.getByRole("button", { name: /^Delete the call/ }).click();
+  await confirm.click();
+  await page.getByText("Sonde is not responding.").waitFor();
+  await confirm.click();
+  await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
+  await page.getByText("Deleted the call").waitFor();
+  expect(attempts).toBe(2);
+});
+
 it("closes a dialog about what is gone", async () => {
   const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
   const call = await make("/calls/", {

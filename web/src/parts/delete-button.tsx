@@ -1,6 +1,6 @@
 // A button that deletes an object, after a confirmation.
-import { useState } from "preact/hooks";
-import { send } from "../api.ts";
+import { useRef, useState } from "preact/hooks";
+import { ApiError, send } from "../api.ts";
 import { focusMain } from "../focus.ts";
 import { announce } from "./announcement.tsx";
 import { Dialog } from "./dialog.tsx";
@@ -21,13 +21,20 @@ export function DeleteButton(props: DeleteButtonProps) {
   const { what, path, consequence, verb = "Delete", onDeleted } = props;
   const [isAsking, setAsking] = useState(false);
   const [fault, setFault] = useState<Error | null>(null);
+  /** Whether an attempt had no certain answer: the object may be deleted already. */
+  const isUnsure = useRef(false);
   const ask = (): void => {
     setFault(null); // of the last attempt
     setAsking(true);
   };
   const confirm = async (): Promise<void> => {
     try {
-      await send("DELETE", path);
+      await send("DELETE", path).catch((cause: unknown) => {
+        const status = cause instanceof ApiError ? cause.status : undefined;
+        if (isUnsure.current && status === 404) return;
+        isUnsure.current ||= status === 0 || (status !== undefined && status >= 500);
+        throw cause;
+      });
       setAsking(false);
       announce(`${verb}d ${what}`);
       await onDeleted();
