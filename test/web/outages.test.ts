@@ -18,6 +18,8 @@ const MINUTE = 60_000;
 const HALF_AN_HOUR = 30 * MINUTE;
 const HOUR = 60 * MINUTE;
 const PLACES = ["paris", "tokyo", "lima"];
+/** The size of a page of a list. */
+const PAGE = 100;
 /** More locations, too many to list, without agents. */
 const OFFICES = Array.from({ length: 25 }, (_, n) => `office-${n + 1}`);
 
@@ -231,6 +233,21 @@ it("keeps the keyboard's focus in place", async () => {
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await page.getByText("No variables here yet").waitFor();
   expect(await focused(page)).toBe("main");
+
+  for (let n = 0; n <= PAGE; n += 1)
+    await pages.client.send("POST", `/environment/many/v${n}`, { value: "a" });
+  await page.goto(`${pages.api}/environment?workspace=many`);
+  await page.getByRole("button", { name: "Show more" }).focus();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => focused(page)).toBe("That is all.");
+
+  await page.goto(`${pages.api}/calls/${many}`);
+  await page.getByRole("button", { name: "Deploy", exact: true }).first().click();
+  await page.getByLabel("Delay, in seconds").fill("7");
+  await page.getByRole("button", { name: /^Use \d+ s$/ }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: /^Use/ }).waitFor({ state: "detached" });
+  expect(await page.locator("input:focus").inputValue()).not.toBe("7");
 });
 
 it("asks again before retrying a failed deletion", async () => {

@@ -109,7 +109,15 @@ const DelayHint = ({ run_delay, sharing, given, onTake }: DelayHintProps) => (
       ? `None of your deployments there is due in second ${run_delay}.`
       : `Second ${run_delay} has the fewest of your deployments there (${sharing}).`}{" "}
     {given !== String(run_delay) && (
-      <button class="link" type="button" onClick={onTake}>
+      <button
+        class="link"
+        type="button"
+        onClick={({ currentTarget }) => {
+          // The button goes, and the focus would with it.
+          currentTarget.closest(".field")?.querySelector("input")?.focus();
+          onTake();
+        }}
+      >
         Use {run_delay} s
       </button>
     )}
