@@ -1,9 +1,9 @@
 // Where a deployment runs: one location, or several for new ones.
+import { useState } from "preact/hooks";
 import { inWords } from "../frequency.ts";
 import { useLacks, useLocations } from "../locations.tsx";
 import type { Place } from "../locations.tsx";
 import type { Deployment } from "../deployments.ts";
-import { useState } from "preact/hooks";
 import { announce } from "./announcement.tsx";
 import { Combobox } from "./combobox.tsx";
 import { LocationField } from "./location-field.tsx";
