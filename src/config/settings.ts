@@ -219,7 +219,7 @@ export const SETTINGS = {
   maxWaitingMiB: budget(
     "SONDE_MAX_WAITING_MIB",
     "64",
-    "Maximum total size of an owner's runs that wait for an agent, in MiB; runs of up to 16 KiB do not count",
+    "Maximum total size of an owner's runs that wait for an agent, in MiB; the first 4 KiB of each call do not count",
   ),
   retentionDetails: retention(
     "SONDE_RETENTION_DETAILS",

@@ -1,4 +1,4 @@
-// Limits the large runs of an owner that wait for their agents, which hold them in memory, and the
+// Limits the size of an owner's runs that wait for agents, which hold them in memory, and on the
 // bus, which has room for so many: no owner's runs may displace those of others.
 import { identityOf } from "../model/access.ts";
 import type { Tick } from "../model/tick.ts";
@@ -6,10 +6,10 @@ import type { Workflow } from "../model/workflow.ts";
 import type { PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
-/** In bytes. Smaller runs do not count, however many there are. */
-const SMALL = 16 * 1024;
+/** In bytes. So much of each call, and of a run's values, does not count: ordinary runs count 0. */
+const FREE = 4 * 1024;
 
-interface Large {
+interface Part {
   readonly owner: string;
   readonly bytes: number;
   /** Epoch milliseconds. */
@@ -18,10 +18,10 @@ interface Large {
 
 export type WaitingRuns = ReturnType<typeof createWaitingRuns>;
 
-/** `maxMiB`: of an owner's large runs, as far as this process dispatches them. */
+/** `maxMiB`: of an owner's runs, as far as this process dispatches them. */
 export function createWaitingRuns(maxMiB: number) {
   const max = maxMiB * 1024 * 1024;
-  const waiting = new Map<string, Large>();
+  const waiting = new Map<string, Part>();
   const bytesOf = new Map<string, number>();
 
   const add = (owner: string, bytes: number): void =>
@@ -37,7 +37,7 @@ export function createWaitingRuns(maxMiB: number) {
   /** False if its owner has no room for this part of the run; it waits until `latest_start`. */
   function admits(run: PendingRun, part: "calls" | "values", bytes: number): boolean {
     const id = `${run.result_id} ${part}`;
-    if (bytes <= SMALL || waiting.has(id)) return true;
+    if (bytes <= 0 || waiting.has(id)) return true;
     const owner = identityOf(run);
     if ((bytesOf.get(owner) ?? 0) + bytes > max) return false;
     add(owner, bytes);
@@ -47,7 +47,7 @@ export function createWaitingRuns(maxMiB: number) {
 
   return {
     /** Why a run is refused. */
-    refusal: `the owner's runs that wait for an agent are larger than ${maxMiB} MiB together; runs of up to ${SMALL / 1024} KiB do not count`,
+    refusal: `the owner's runs that wait for an agent are larger than ${maxMiB} MiB together, without the first ${FREE / 1024} KiB of each call`,
     /**
      * Resolves to the runs for whose calls their owner has no room, without reading the calls. The
      * others wait from now on; a run that is published again counts once.
@@ -58,12 +58,10 @@ export function createWaitingRuns(maxMiB: number) {
       now: number,
     ): Promise<Set<PendingRun>> {
       const callsOf = await readCallIds(documents, runs);
-      const isSingle = runs.every(({ target_kind }) => target_kind === "call");
-      const ids = new Set(runs.flatMap(callsOf));
-      const sizes = await documents.sizes([...ids], isSingle ? SMALL : 0);
+      const sizes = await documents.sizes([...new Set(runs.flatMap(callsOf))], FREE);
       forgetBefore(now);
       const bytesIn = (run: PendingRun): number =>
-        callsOf(run).reduce((sum, id) => sum + (sizes.get(id) ?? 0), 0);
+        callsOf(run).reduce((sum, id) => sum + (sizes.get(id) ?? FREE) - FREE, 0);
       return new Set(runs.filter((run) => !admits(run, "calls", bytesIn(run))));
     },
     /** False if the run's owner has no room for the environment values that its calls refer to. */
@@ -71,7 +69,7 @@ export function createWaitingRuns(maxMiB: number) {
       admits(
         run,
         "values",
-        Object.values(environment).reduce((sum, value) => sum + value.length, 0),
+        Object.values(environment).reduce((sum, value) => sum + value.length, -FREE),
       ),
   };
 }

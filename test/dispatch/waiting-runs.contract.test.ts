@@ -70,7 +70,7 @@ describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
       expect((await store.results.get(result_id))?.meta).toMatchObject({
         result: "UNABLE_TO_RUN",
         message:
-          "the owner's runs that wait for an agent are larger than 1 MiB together; runs of up to 16 KiB do not count",
+          "the owner's runs that wait for an agent are larger than 1 MiB together, without the first 4 KiB of each call",
       });
       expect(await store.pendingRuns.get(result_id)).toBeUndefined();
     }
@@ -84,7 +84,7 @@ describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
   });
 
   it("count by all calls of a workflow, each time it makes them", async () => {
-    const call = await insertCall(12 * KIB);
+    const call = await insertCall(16 * KIB);
     const workflow = aWorkflow(Array.from({ length: 40 }, () => call));
     await store.documents.insert(workflow);
     const target = { target_id: workflow.id, target_kind: "workflow" } as const;
@@ -104,12 +104,12 @@ describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
     }
     const runs = await runsOf(12, { target_id: await insertCall(1, "ann", "{{a}}{{b}}") });
     await send(runs);
-    expect(published).toHaveLength(8);
+    expect(published).toHaveLength(9);
   });
 
   it("do not count while they are small, however many", async () => {
-    const runs = await runsOf(200, { target_id: await insertCall(12 * KIB) });
+    const runs = await runsOf(400, { target_id: await insertCall(3 * KIB) });
     await send(runs);
-    expect(published).toHaveLength(200);
+    expect(published).toHaveLength(400);
   });
 });
