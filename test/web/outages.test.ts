@@ -277,6 +277,21 @@ it("asks again before retrying a failed deletion", async () => {
   expect(await choice.innerText()).toBe("Shop (NONE, xn--exmple-cua.com)");
 });
 
+it("keeps the order of the words around a name that changes the direction of text", async () => {
+  const { id } = await pages.client.send<Made>("POST", "/calls/", {
+    meta: { name: "pay\u202Egnp.exe\u2066" },
+    request: { method: "GET", url: "https://example.com/" },
+  });
+  const { page } = await pages.open(`/calls/${id}`);
+  await page.getByRole("button", { name: /^Delete the call/ }).click();
+  const dialog = page.getByRole("dialog");
+  const title = dialog.getByRole("heading");
+  expect(await title.textContent()).toBe('Delete the call "paygnp.exe"?');
+  expect(await page.title()).toBe("paygnp.exe · Sonde");
+  await dialog.getByRole("button", { name: "Delete" }).click();
+  await page.getByText('Deleted the call "paygnp.exe"', { exact: true }).waitFor();
+});
+
 it("counts what is gone as deleted once the answer to its deletion was lost", async () => {
   const { id } = await pages.client.send<Made>("POST", "/calls/", {
     meta: { name: "Gone" },

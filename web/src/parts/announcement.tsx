@@ -1,5 +1,6 @@
 // Announces completed actions: shown briefly, and read out by screen readers.
 import { signal } from "@preact/signals";
+import { inOneDirection } from "../direction.ts";
 
 const SHOWN_MS = 5000;
 
@@ -7,7 +8,7 @@ const announced = signal("");
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 export function announce(text: string): void {
-  announced.value = text;
+  announced.value = inOneDirection(text);
   clearTimeout(timer);
   timer = setTimeout(() => {
     announced.value = "";

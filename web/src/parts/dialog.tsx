@@ -1,6 +1,7 @@
 // A modal dialog: the browser's own, which keeps the focus inside and restores it afterwards.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
+import { inOneDirection } from "../direction.ts";
 import { Fault } from "./notice.tsx";
 
 interface DialogProps {
@@ -45,7 +46,7 @@ export function Dialog({ title, onClose, isCover = false, children }: DialogProp
       }}
     >
       <div class="body">
-        <h2 id={id}>{title}</h2>
+        <h2 id={id}>{inOneDirection(title)}</h2>
         {children}
       </div>
     </dialog>

@@ -1,6 +1,7 @@
 // The head of a page: its title and actions.
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { inOneDirection } from "../direction.ts";
 
 interface PageHeadProps {
   readonly title: string;
@@ -14,7 +15,7 @@ interface PageHeadProps {
 
 export function PageHead({ title, above, note, children }: PageHeadProps) {
   useEffect(() => {
-    document.title = `${title} · Sonde`;
+    document.title = `${inOneDirection(title)} · Sonde`;
   }, [title]);
   return (
     <div class="page-head">
