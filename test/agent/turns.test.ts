@@ -150,13 +150,23 @@ describe("starts", () => {
 });
 
 describe("chores", () => {
-  it("alternate with starts, each in order", async () => {
+  const names = (what: string, first: number, last: number): string[] =>
+    Array.from({ length: last - first + 1 }, (_, n) => `${what} ${first + n}`);
+
+  it("take turns with starts, four at a time, each in order", async () => {
     const { done, start, chore } = newTurns();
-    for (const n of [1, 2]) {
-      chore(`chore ${n}`);
-      start(`run ${n}`);
-    }
+    for (const name of names("chore", 1, 8)) chore(name);
+    for (const name of names("run", 1, 3)) start(name);
     await turnsOfLoop(10);
-    expect(done).toEqual(["run 1", "chore 1", "run 2", "chore 2"]);
+    const [first, second] = [names("chore", 1, 4), names("chore", 5, 8)];
+    expect(done).toEqual(["run 1", ...first, "run 2", ...second, "run 3"]);
+  });
+
+  it("let starts go first while fewer than four wait", async () => {
+    const { done, start, chore } = newTurns();
+    for (const name of names("chore", 1, 3)) chore(name);
+    for (const name of names("run", 1, 3)) start(name);
+    await turnsOfLoop(10);
+    expect(done).toEqual([...names("run", 1, 3), ...names("chore", 1, 3)]);
   });
 });
