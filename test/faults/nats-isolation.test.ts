@@ -242,7 +242,13 @@ describe("an attacker with the credentials of tokyo", () => {
   it("can forge neither an agent with an overlong name nor a report of another location", async () => {
     dropped.length = 0;
     const [agents, reports]: [string[], string[]] = [[], []];
-    const ears = await hub.consumeHeartbeats(async ({ agent_id }) => void agents.push(agent_id));
+    const ears = await hub.consumeHeartbeats(async ({ agent_id }, answer) => {
+      agents.push(agent_id);
+      answer({ now: T0 });
+    });
+    await using honest = await joinAgent(server.url, "tokyo");
+    await until(() => honest.sendHeartbeat(aHeartbeat("tokyo"))); // the hub listens
+    agents.length = 0;
     const ghost = { ...aHeartbeat("tokyo"), agent_id: "x".repeat(300_000) };
     attacker.publish("sonde.heartbeats.tokyo", sealed("heartbeat", "tokyo", asked(ghost)));
     attacker.publish(
