@@ -37,7 +37,11 @@ function newTurns(places = 100) {
       },
       withdrawn: (reason) => void done.push(`${name}: ${reason.message}`),
     });
-  const chore = (name: string): void => void turns.chore().then(() => done.push(name));
+  const chore = (name: string, ms = 0): void =>
+    void turns.chore().then(() => {
+      lost += ms;
+      done.push(name);
+    });
   /** Takes two milliseconds of each turn for something else, as long as `goesOn` returns true. */
   const slowDown = (goesOn: () => boolean): void => {
     lost += 2;
@@ -160,6 +164,18 @@ describe("chores", () => {
     await turnsOfLoop(10);
     const [first, second] = [names("chore", 1, 4), names("chore", 5, 8)];
     expect(done).toEqual(["run 1", ...first, "run 2", ...second, "run 3"]);
+  });
+
+  it("leave the turn to others after a long one", async () => {
+    const { done, chore } = newTurns();
+    for (const name of names("chore", 1, 2)) chore(name, 0.6);
+    for (const name of names("chore", 3, 4)) chore(name);
+    await turnsOfLoop(1);
+    expect(done).toEqual(["chore 1"]);
+    await turnsOfLoop(1);
+    expect(done).toEqual(names("chore", 1, 2));
+    await turnsOfLoop(1);
+    expect(done).toEqual(names("chore", 1, 4));
   });
 
   it("let starts go first while fewer than four wait", async () => {
