@@ -27,10 +27,14 @@ beforeAll(async () => {
   await createCall(api);
   await api.api.start();
   const script = blocks.join("\n").replaceAll("http://127.0.0.1:8080", String(api.api.address()));
-  const { stdout } = await promisify(execFile)("bash", ["-euo", "pipefail", "-c", script], {
-    cwd: home,
-    env: { PATH: process.env["PATH"], HOME: home },
-  });
+  const { stdout } = await promisify(execFile)(
+    "bash",
+    ["--norc", "-euo", "pipefail", "-c", script],
+    {
+      cwd: home,
+      env: { PATH: process.env["PATH"], HOME: home },
+    },
+  );
   output = stdout.split("\n").filter((line) => line !== "");
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));

@@ -121,7 +121,7 @@ async function issueKey(env: Readonly<Record<string, string>>): Promise<string> 
 const LIMIT_MS = 60_000;
 
 async function runBash(text: string, env: Record<string, string>, cwd: string): Promise<Ended> {
-  const shell = spawn("bash", ["-euo", "pipefail", "-c", text], {
+  const shell = spawn("bash", ["--norc", "-euo", "pipefail", "-c", text], {
     env,
     cwd,
     stdio: ["ignore", "pipe", "pipe"],

@@ -140,7 +140,11 @@ describe("the pages contain valid", () => {
         .replaceAll(/\/var\/lib\/sonde\/hub|\/data\b/g, path);
       const input = `WITH=()\n${definition}\nsonde keys list\nWITH=(SONDE_MASTER_KEY=NEW)\nsonde keys list`;
       const env = { PATH: `${path}:${process.env["PATH"]}` };
-      const { stdout, stderr } = spawnSync("bash", ["-eu"], { input, env, encoding: "utf8" });
+      const { stdout, stderr } = spawnSync("bash", ["--norc", "-eu"], {
+        input,
+        env,
+        encoding: "utf8",
+      });
       expect(stdout, stderr).toBe(`OLD ${path} keys list\nNEW ${path} keys list\n`);
     },
   );

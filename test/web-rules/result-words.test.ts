@@ -12,7 +12,7 @@ import { doubtOf, startText, sureText } from "../../web/src/parts/sure-text.ts";
 
 /** Returns the arguments that a shell passes to the program. */
 const argumentsOf = (command: string): string[] =>
-  execFileSync("bash", ["-c", command.replace(/^curl/, "printf '%s\\0'")], {
+  execFileSync("bash", ["--norc", "-c", command.replace(/^curl/, "printf '%s\\0'")], {
     encoding: "utf8",
     env: { LC_ALL: "C.UTF-8" },
   })
