@@ -43,35 +43,25 @@ export type Turns = ReturnType<typeof createTurns>;
 /** `places`: maximum runs at a time. */
 export function createTurns(clock: Clock, places: number) {
   const starts = createStarts(places);
-  const chores: (() => void)[] = [];
+  const chores = createChores(clock);
   const pace = createPace(clock);
   const sleep = createSleep(clock);
   let startedLast = false;
 
   function turn(): void {
-    const mayStart = pace.turnEnded() && !(startedLast && chores.length >= CHORES_A_TURN);
+    const mayStart = pace.turnEnded() && !(startedLast && chores.count() >= CHORES_A_TURN);
     const expired = starts.takeExpired(clock.now());
     const started = mayStart && !expired ? starts.takeNext(clock.now()) : undefined;
     startedLast = started !== undefined;
-    if (!expired && !started) doChores(clock.monotonic() + CHORES_MS, CHORES_A_TURN);
+    if (!expired && !started) chores.doSome();
     wake(); // first: the next turn's length then includes what the run does now
     expired?.begin();
     started?.begin(placeOf(started));
   }
 
-  /** Up to `most`, until `end`; a chore goes on in a microtask. */
-  function doChores(end: number, most: number): void {
-    const chore = chores.shift();
-    if (!chore) return;
-    chore();
-    queueMicrotask(() => {
-      if (most > 1 && clock.monotonic() < end) doChores(end, most - 1);
-    });
-  }
-
   function wake(): void {
     if (pace.isInTurn()) return;
-    if (chores.length > 0 || starts.areDue(clock.now())) {
+    if (chores.count() > 0 || starts.areDue(clock.now())) {
       pace.turnBegins();
       setImmediate(turn);
       return;
@@ -101,10 +91,29 @@ export function createTurns(clock: Clock, places: number) {
     /** Resolves in a turn without a start: for work that is not urgent. */
     chore(): Promise<void> {
       return new Promise((resolve) => {
-        chores.push(resolve);
+        chores.add(resolve);
         wake();
       });
     },
+  };
+}
+
+function createChores(clock: Clock) {
+  const waiting: (() => void)[] = [];
+  function work(end: number, most: number): void {
+    const chore = waiting.shift();
+    if (!chore) return;
+    chore();
+    // A chore goes on in a microtask, before this one.
+    queueMicrotask(() => {
+      if (most > 1 && clock.monotonic() < end) work(end, most - 1);
+    });
+  }
+  return {
+    count: () => waiting.length,
+    add: (chore: () => void): void => void waiting.push(chore),
+    /** Does those of one turn. */
+    doSome: (): void => work(clock.monotonic() + CHORES_MS, CHORES_A_TURN),
   };
 }
 
