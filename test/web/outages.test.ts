@@ -395,7 +395,7 @@ it("finds one of many locations to deploy at, and stays idle beside their deploy
 
   await page.getByRole("button", { name: "Deploy", exact: true }).first().click();
   const dialog = page.getByRole("dialog");
-  expect(await dialog.getByRole("checkbox", { checked: true }).count()).toBe(1);
+  await dialog.getByRole("checkbox", { checked: true }).waitFor();
   expect(await dialog.getByRole("checkbox").count()).toBe(1);
   await dialog.getByRole("combobox", { name: "Add a location" }).fill("office 17");
   await page.getByRole("option", { name: /^Office 17.*already deployed: every day/ }).waitFor();
