@@ -15,8 +15,8 @@ const LONGEST_TURN_MS = 1;
 const START_ANYWAY_AFTER_MS = 5000;
 
 /**
- * Chores in one turn, while together they take less than `CHORES_MS`. As long as runs are due, so
- * many wait for each other: one after another, they find their code in the processor's caches.
+ * While runs are due, chores wait until there are this many: done in one turn, they find their code
+ * in the processor's caches. A turn ends early once they have taken `CHORES_MS`.
  */
 const CHORES_A_TURN = 4;
 const CHORES_MS = LONGEST_TURN_MS / 2;
@@ -98,6 +98,7 @@ export function createTurns(clock: Clock, places: number) {
   };
 }
 
+/** Work that is not urgent, done in the order in which it came. */
 function createChores(clock: Clock) {
   const waiting: (() => void)[] = [];
   function work(end: number, most: number): void {
