@@ -96,6 +96,13 @@ it("a link works while somebody is signed in", { timeout: 120_000 }, async () =>
   expect(faults).toEqual([]);
 });
 
+/** What the browser does when the reader leaves the tab, or returns to it. */
+const setHidden = (page: Page, isHidden: boolean): Promise<unknown> =>
+  page.evaluate(`{
+    Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }`);
+
 it("a session is neither taken for ended nor for open", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
   const title = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
@@ -112,6 +119,9 @@ it("a session is neither taken for ended nor for open", { timeout: 120_000 }, as
   await page.getByRole("button", { name: "Try again" }).click();
   await title("Tokens");
 
+  // In view, the page would notice the end by itself.
+  await setHidden(page, true);
+  await page.getByText("Paused", { exact: true }).waitFor();
   const [cookie] = await page.context().cookies();
   const headers = { cookie: `${cookie?.name}=${cookie?.value}`, origin: pages.api };
   const ended = await fetch(`${pages.api}/api/2/session/`, { method: "DELETE", headers });
@@ -120,13 +130,6 @@ it("a session is neither taken for ended nor for open", { timeout: 120_000 }, as
   await page.getByLabel("API key").waitFor();
   expect(faults).toEqual([]);
 });
-
-/** What the browser does when the reader leaves the tab, or returns to it. */
-const setHidden = (page: Page, isHidden: boolean): Promise<unknown> =>
-  page.evaluate(`{
-    Object.defineProperty(document, "hidden", { value: ${isHidden}, configurable: true });
-    document.dispatchEvent(new Event("visibilitychange"));
-  }`);
 
 it("a page notices that its key has been revoked", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
