@@ -17,7 +17,7 @@ const shared = {
   hookTimeout: 60_000,
   expect: { poll: { timeout: 10_000 } },
   // More workers than two processors serve: many files wait for servers and clocks.
-  maxWorkers: 4,
+  maxWorkers: 5,
 };
 const LONG = "test/**/*.long.test.ts";
 const PAGES = "test/web/**/*.test.ts";
@@ -37,7 +37,9 @@ const ownProcess = [
 const LONGEST = [
   "test/web/pages.test.ts",
   "test/faults/rolling-upgrade.long.test.ts",
+  "test/main/metrics.test.ts",
   "test/main/serve.test.ts",
+  "test/main/alerts.test.ts",
   "test/main/command-line.test.ts",
   "test/main/master-key.test.ts",
   "test/flows/servers-real-time.test.ts",
