@@ -2,7 +2,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
+import { systemClock } from "../runtime/clock.ts";
 import { createGathering } from "../runtime/gathering.ts";
+import type { Gathering } from "../runtime/gathering.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
@@ -73,13 +75,10 @@ export function receiveReports(
   const gathering = createGathering(LONGEST_GATHER_MS);
   let working = false;
 
-  const pause = (ms: number, signal = stopped.signal): Promise<void> =>
-    delay(ms, undefined, { signal }).catch(() => undefined);
-
   async function gather(): Promise<void> {
     enough = new AbortController();
-    if (countReports(gathered) < ENOUGH_REPORTS)
-      await pause(gathering.ms(), AbortSignal.any([enough.signal, stopped.signal]));
+    const signal = AbortSignal.any([enough.signal, stopped.signal]);
+    await waitForMore(gathered, gathering, signal);
   }
   async function handle(reports: readonly RunReport[], attempt: number): Promise<boolean> {
     try {
@@ -102,7 +101,7 @@ export function receiveReports(
       for (const { settle } of batch) settle(isHandled);
       rejections = isHandled ? 0 : rejections + 1;
       if (isHandled) continue;
-      await pause(retryDelayMs(rejections));
+      await pause(retryDelayMs(rejections), stopped.signal);
       if (stopped.signal.aborted) for (const { settle } of gathered.splice(0)) settle(false);
     }
     working = false;
@@ -119,6 +118,24 @@ export function receiveReports(
     stop: () => stopped.abort(),
   };
 }
+
+/** Resolves when a batch has gathered enough, or long enough, or when the signal aborts. */
+async function waitForMore(
+  gathered: readonly Gathered[],
+  gathering: Gathering,
+  signal: AbortSignal,
+): Promise<void> {
+  const began = systemClock.monotonic();
+  while (!signal.aborted) {
+    const count = countReports(gathered);
+    const left = began + gathering.ms(count) - systemClock.monotonic();
+    if (left <= 0 || count >= ENOUGH_REPORTS) return;
+    await pause(left, signal);
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  delay(ms, undefined, { signal }).catch(() => undefined);
 
 const countReports = (entries: readonly Gathered[]): number =>
   entries.reduce((count, { reports }) => count + reports.length, 0);

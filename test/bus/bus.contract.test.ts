@@ -314,6 +314,20 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
     expect(sizes.length).toBeLessThan(messages.length);
   });
 
+  it("of a burst are handed over together", async () => {
+    await using fixture = await start();
+    const bus = await fixture.join();
+    const { taken, handler } = recorder<readonly RunReport[]>();
+    await bus.consumeReports(handler);
+    const location_id = newLocation();
+    const reports = Array.from({ length: 100 }, () => aRunReport(location_id));
+    await bus.publishReports(reports.slice(0, 50));
+    await delay(100);
+    await bus.publishReports(reports.slice(50));
+    await until(() => expect(taken.flat()).toHaveLength(100));
+    expect(taken).toHaveLength(1);
+  });
+
   it("are all redelivered when the handler of their batch rejects", async () => {
     await using fixture = await start();
     const bus = await fixture.join();

@@ -130,7 +130,7 @@ function createLine(
     add(waiting: Waiting): void {
       line.push(waiting);
       if (line.length >= BATCH_REPORTS) flush();
-      else timer ??= setTimeout(flush, gathering.ms());
+      else timer ??= setTimeout(flush, gathering.ms(line.length));
     },
     /** Sends without waiting for a full batch. */
     flush,
