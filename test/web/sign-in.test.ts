@@ -119,7 +119,8 @@ it("a session is neither taken for ended nor for open", { timeout: 120_000 }, as
   await page.getByRole("button", { name: "Try again" }).click();
   await title("Tokens");
 
-  // In view, the page would notice the end by itself.
+  // In view, or while it reads its lists, the page would notice the end by itself.
+  await page.getByText("Create a setting first").waitFor();
   await setHidden(page, true);
   await page.getByText("Paused", { exact: true }).waitFor();
   const [cookie] = await page.context().cookies();
