@@ -45,16 +45,32 @@ const LONGEST = [
   "test/flows/servers-real-time.test.ts",
 ];
 
+/** They wait for clocks, so that others use the processors meanwhile; first in their project. */
+const WAITING = [
+  "test/agent/hub-time.contract.test.ts",
+  "test/flows/monitoring.contract.test.ts",
+  "test/agent/duty.contract.test.ts",
+  "test/net/resolve-host.test.ts",
+];
+
 /** Starts the longest files first, so that the short ones fill the gaps. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification): number => {
-      const at = LONGEST.findIndex((path) => moduleId.endsWith(path));
-      return at === -1 ? LONGEST.length : at;
-    };
     const sorted = await super.sort(files);
-    return sorted.toSorted((a, b) => rank(a) - rank(b));
+    const inProjects = [...Map.groupBy(sorted, ({ project }) => project.name).values()];
+    return first(
+      LONGEST,
+      inProjects.flatMap((group) => first(WAITING, group)),
+    );
   }
+}
+
+function first(paths: readonly string[], files: readonly TestSpecification[]): TestSpecification[] {
+  const rank = ({ moduleId }: TestSpecification): number => {
+    const at = paths.findIndex((path) => moduleId.endsWith(path));
+    return at === -1 ? paths.length : at;
+  };
+  return files.toSorted((a, b) => rank(a) - rank(b));
 }
 
 export default defineConfig({
