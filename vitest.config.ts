@@ -45,7 +45,7 @@ const LONGEST = [
   "test/flows/servers-real-time.test.ts",
 ];
 
-/** They wait for clocks, so that others use the processors meanwhile; first in their project. */
+// They mostly wait for clocks: started first in their project, they leave the processors to others.
 const WAITING = [
   "test/agent/hub-time.contract.test.ts",
   "test/flows/monitoring.contract.test.ts",

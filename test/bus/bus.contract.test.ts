@@ -322,7 +322,7 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
     const location_id = newLocation();
     const reports = Array.from({ length: 100 }, () => aRunReport(location_id));
     await bus.publishReports(reports.slice(0, 50));
-    await delay(100);
+    await delay(100); // longer than a lone report waits, shorter than a burst gathers
     await bus.publishReports(reports.slice(50));
     await until(() => expect(taken.flat()).toHaveLength(100));
     expect(taken).toHaveLength(1);
