@@ -1,35 +1,19 @@
-// The embedded database: node:sqlite behind Kysely's SQLite dialect.
+// The embedded database: node:sqlite behind Kysely.
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { SQLInputValue, StatementSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import {
-  CompiledQuery,
-  Kysely,
-  SqliteAdapter,
-  SqliteDialect,
-  SqliteDriver,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-} from "kysely";
-import type {
-  DatabaseConnection,
-  Dialect,
-  Driver,
-  SqliteDatabase,
-  SqliteDialectConfig,
-  TransactionSettings,
-} from "kysely";
 import { systemClock } from "../runtime/clock.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { unavailable } from "../model/errors.ts";
 import { textOfInsert } from "./bulk.ts";
 import type { BulkInsert, BulkRow, BulkValue } from "./bulk.ts";
-import type { Schema } from "./schema.ts";
 import { chunksOf } from "./database.ts";
 import type { Database } from "./database.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
+import { kyselyOver } from "./sqlite-executor.ts";
+import type { Execute } from "./sqlite-executor.ts";
 
 export interface SqliteOptions {
   /** A file, created when missing; its folder must exist. */
@@ -42,11 +26,20 @@ export interface SqliteOptions {
 
 /** Throws with one line for the operator when the file is unusable. */
 export function openSqlite({ path, clock, metrics, readOnly = false }: SqliteOptions): Database {
-  const database = readOnly ? openToRead(path) : openFile(path);
+  const writer = readOnly ? openToRead(path) : openFile(path);
+  const reader = readOnly ? writer : openBeside(path);
   const guarded = guardOf(metrics);
-  const statements = cacheStatements(database, guarded);
+  const statements = cacheStatements(writer, guarded);
+  const kysely = kyselyOver({
+    write: executeWith(statements, guarded),
+    read: executeWith(cacheStatements(reader, guarded), guarded),
+    isInTransaction: () => writer.isTransaction,
+    close() {
+      for (const database of [reader, writer]) if (database.isOpen) database.close();
+    },
+  });
   return {
-    kysely: new Kysely<Schema>({ dialect: sqliteDialect(database, statements, guarded) }),
+    kysely,
     rowLocks: false,
     runBulk: (_kysely, insert, rows) => runForEach(statements, guarded, insert, rows),
     isTransient: () => false,
@@ -83,6 +76,17 @@ function openFile(path: string): DatabaseSync {
   }
 }
 
+/** Opens a second connection, which only reads. */
+function openBeside(path: string): DatabaseSync {
+  const database = new DatabaseSync(path);
+  database.exec(`
+    pragma busy_timeout = 5000;
+    pragma cache_size = -8192;
+    pragma query_only = on;
+  `);
+  return database;
+}
+
 /**
  * A file without a log is open in no process. Reading it like an ordinary database would leave
  * behind an empty log and its index. See https://www.sqlite.org/wal.html#readonly
@@ -98,7 +102,7 @@ function openToRead(path: string): DatabaseSync {
 /** A few milliseconds of rows: sockets and timers wait no longer. */
 const ROWS_AT_ONCE = 200;
 
-/** Runs within Kysely's transaction, which owns the only connection. */
+/** Runs within Kysely's transaction, which has the writing connection. */
 async function runForEach(
   statements: Statements,
   guarded: Guard,
@@ -111,102 +115,47 @@ async function runForEach(
     insert,
     (expressions) => `values (${expressions.replaceAll(/given\.(\w+)/g, parameterOf)})`,
   );
-  const statement = statements(text);
-  const run = (row: BulkRow) => statement.run(...columns.map((name) => row[name] as BulkValue));
+  const { prepared } = statements(text);
+  const run = (row: BulkRow) => prepared.run(...columns.map((name) => row[name] as BulkValue));
   for (const chunk of chunksOf(rows, ROWS_AT_ONCE)) {
     guarded(() => chunk.forEach(run));
     if (rows.length > ROWS_AT_ONCE) await nextTurn();
   }
 }
 
-function sqliteDialect(database: DatabaseSync, statements: Statements, guarded: Guard): Dialect {
-  const adapted = adapt(database, statements, guarded);
-  const config: SqliteDialectConfig = { database: async () => adapted };
-  return {
-    createAdapter: () => new WholeMigrationsAdapter(),
-    createDriver: () => new ImmediateSqliteDriver(config, database),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  } satisfies Pick<SqliteDialect, keyof Dialect>;
-}
-
-/**
- * A migration that fails or is killed leaves no trace:
- * https://www.sqlite.org/lang_transaction.html
- */
-class WholeMigrationsAdapter extends SqliteAdapter {
-  override get supportsTransactionalDdl(): boolean {
-    return true;
-  }
-}
-
-/**
- * Takes the write lock at the start, unless it only reads: a transaction must not conflict between
- * its reads and its writes.
- */
-class ImmediateSqliteDriver extends SqliteDriver implements Driver {
-  readonly #database: DatabaseSync;
-
-  constructor(config: SqliteDialectConfig, database: DatabaseSync) {
-    super(config);
-    this.#database = database;
-  }
-
-  override async beginTransaction(
-    connection: DatabaseConnection,
-    { accessMode }: TransactionSettings = {},
-  ): Promise<void> {
-    const begin = accessMode === "read only" ? "begin" : "begin immediate";
-    await connection.executeQuery(CompiledQuery.raw(begin));
-  }
-
-  /** On a full disk SQLite has rolled back already: a second rollback would hide its error. */
-  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    if (this.#database.isTransaction) await super.rollbackTransaction(connection);
-  }
-}
-
 const STATEMENTS_CACHED = 200;
 
-type Statements = (text: string) => StatementSync;
+interface Statement {
+  readonly prepared: StatementSync;
+  /** Reading a statement's columns takes longer than running most statements. */
+  readonly returnsRows: boolean;
+}
+
+type Statements = (text: string) => Statement;
 
 /** Compiles each text once, until the cache is full and starts over. */
 function cacheStatements(database: DatabaseSync, guarded: Guard): Statements {
-  const kept = new Map<string, StatementSync>();
+  const kept = new Map<string, Statement>();
   return (text) => {
     const found = kept.get(text);
     if (found) return found;
     if (kept.size >= STATEMENTS_CACHED) kept.clear();
-    const statement = guarded(() => database.prepare(text));
+    const prepared = guarded(() => database.prepare(text));
+    const statement = { prepared, returnsRows: prepared.columns().length > 0 };
     kept.set(text, statement);
     return statement;
   };
 }
 
-/** Gives node:sqlite the shape of better-sqlite3, as Kysely expects. */
-function adapt(database: DatabaseSync, statements: Statements, guarded: Guard): SqliteDatabase {
-  // Reading a statement's columns takes longer than running most statements.
-  const adapted = new WeakMap<StatementSync, ReturnType<SqliteDatabase["prepare"]>>();
-  return {
-    close: () => database.close(),
-    prepare(text) {
-      const statement = statements(text);
-      const found = adapted.get(statement) ?? adaptStatement(statement, guarded);
-      adapted.set(statement, found);
-      return found;
-    },
+const executeWith =
+  (statements: Statements, guarded: Guard): Execute =>
+  ({ sql, parameters }) => {
+    const { prepared, returnsRows } = statements(sql);
+    const values = parameters as SQLInputValue[];
+    if (returnsRows) return { rows: guarded(() => prepared.all(...values)) };
+    const { changes } = guarded(() => prepared.run(...values));
+    return { rows: [], numAffectedRows: BigInt(changes) };
   };
-}
-
-const adaptStatement = (
-  statement: StatementSync,
-  guarded: Guard,
-): ReturnType<SqliteDatabase["prepare"]> => ({
-  reader: statement.columns().length > 0,
-  all: (parameters) => guarded(() => statement.all(...(parameters as SQLInputValue[]))),
-  run: (parameters) => guarded(() => statement.run(...(parameters as SQLInputValue[]))),
-  iterate: (parameters) => statement.iterate(...(parameters as SQLInputValue[])),
-});
 
 // SQLITE_CORRUPT, SQLITE_NOTADB: https://www.sqlite.org/rescode.html
 const isDamaged = (cause: unknown): boolean => [11, 26].includes(resultCodeOf(cause) ?? 0);

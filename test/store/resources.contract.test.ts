@@ -283,6 +283,20 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   const minutes = (from: number, to: number): number[] =>
     Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
+  it("reads what is committed while a transaction runs, without waiting for it", async () => {
+    const call = aCall({ owner: "ann" });
+    const { promise: read, resolve: endRead } = Promise.withResolvers<void>();
+    const change = store.transaction(async (inner) => {
+      await inner.documents.insert(call);
+      expect(await inner.documents.get("call", call.id)).toBeDefined();
+      await read;
+    });
+    expect(await store.documents.get("call", call.id)).toBeUndefined();
+    endRead();
+    await change;
+    expect(await store.documents.get("call", call.id)).toMatchObject({ id: call.id });
+  });
+
   it("finds the schedules due in a slot, by their triggers", async () => {
     const plain = aSchedule();
     const delayed = aSchedule({ frequency: 10, run_delay: 725 });

@@ -1,0 +1,135 @@
+// Kysely over node:sqlite. Transactions take turns on one connection; other reads have a connection
+// of their own, so they never wait for a transaction, nor see what it has not committed.
+import {
+  CompiledQuery,
+  DefaultQueryExecutor,
+  Kysely,
+  SelectQueryNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
+import type {
+  ConnectionProvider,
+  DatabaseConnection,
+  Driver,
+  QueryResult,
+  TransactionSettings,
+} from "kysely";
+import type { Schema } from "./schema.ts";
+
+/** Runs the query at once, on one connection. */
+export type Execute = (query: CompiledQuery) => QueryResult<unknown>;
+
+export interface SqliteConnections {
+  readonly write: Execute;
+  readonly read: Execute;
+  /** Whether the writing connection is in a transaction. */
+  readonly isInTransaction: () => boolean;
+  readonly close: () => void;
+}
+
+export function kyselyOver(connections: SqliteConnections): Kysely<Schema> {
+  const compiler = new SqliteQueryCompiler();
+  const adapter = new WholeMigrationsAdapter();
+  const driver = driverOf(connections);
+  const turns = turnsOn(connectionOf(connections.write));
+  const dialect = {
+    createAdapter: () => adapter,
+    createDriver: () => driver,
+    createIntrospector: (kysely: Kysely<unknown>) => new SqliteIntrospector(kysely),
+    createQueryCompiler: () => compiler,
+  };
+  const executor = new ReadingExecutor([compiler, adapter], turns, connections);
+  return new Kysely<Schema>({ config: { dialect }, dialect, driver, executor });
+}
+
+/**
+ * A migration that fails or is killed leaves no trace:
+ * https://www.sqlite.org/lang_transaction.html
+ */
+class WholeMigrationsAdapter extends SqliteAdapter {
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+const connectionOf = (execute: Execute): DatabaseConnection => ({
+  executeQuery: async <R>(query: CompiledQuery) => execute(query) as QueryResult<R>,
+  streamQuery: () => {
+    throw new Error("rows are read in pages, not streamed");
+  },
+});
+
+/** Hands the connection to one transaction, or one statement, at a time. */
+function turnsOn(connection: DatabaseConnection): ConnectionProvider {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    provideConnection(consumer) {
+      const turn = last.then(() => consumer(connection));
+      last = turn.catch(() => {});
+      return turn;
+    },
+  };
+}
+
+function driverOf({ write, isInTransaction, close }: SqliteConnections): Driver {
+  const run = async (text: string): Promise<void> => void write(CompiledQuery.raw(text));
+  return {
+    init: async () => {},
+    acquireConnection: async () => connectionOf(write),
+    // Takes the write lock at the start, unless it only reads: a transaction must not conflict
+    // between its reads and its writes.
+    beginTransaction: (_, { accessMode }: TransactionSettings) =>
+      run(accessMode === "read only" ? "begin" : "begin immediate"),
+    commitTransaction: () => run("commit"),
+    // On a full disk SQLite has rolled back already: a second rollback would hide its error.
+    rollbackTransaction: async () => (isInTransaction() ? run("rollback") : undefined),
+    releaseConnection: async () => {},
+    destroy: async () => close(),
+  };
+}
+
+type Parts = readonly [compiler: SqliteQueryCompiler, adapter: SqliteAdapter];
+
+/** Executes queries outside transactions. */
+class ReadingExecutor extends DefaultQueryExecutor {
+  readonly #parts: Parts;
+  readonly #connections: SqliteConnections;
+
+  constructor(parts: Parts, turns: ConnectionProvider, connections: SqliteConnections) {
+    super(...parts, turns);
+    this.#parts = parts;
+    this.#connections = connections;
+  }
+
+  override async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    return SelectQueryNode.is(query.query)
+      ? (this.#connections.read(query) as QueryResult<R>)
+      : super.executeQuery(query);
+  }
+
+  override withConnectionProvider(turn: ConnectionProvider): DefaultQueryExecutor {
+    return new WritingExecutor(this.#parts, turn, this.#connections.write);
+  }
+}
+
+/** Executes the queries of whoever has the writing connection. */
+class WritingExecutor extends DefaultQueryExecutor {
+  readonly #parts: Parts;
+  readonly #write: Execute;
+
+  constructor(parts: Parts, turn: ConnectionProvider, write: Execute) {
+    super(...parts, turn);
+    this.#parts = parts;
+    this.#write = write;
+  }
+
+  override async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    return this.#write(query) as QueryResult<R>;
+  }
+
+  override withConnectionProvider(turn: ConnectionProvider): DefaultQueryExecutor {
+    return new WritingExecutor(this.#parts, turn, this.#write);
+  }
+}
