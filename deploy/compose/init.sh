@@ -4,7 +4,7 @@
 set -eu
 umask 077
 
-# It makes this file.
+# This script writes that file.
 unset SONDE_NATS_NKEY_FILE
 
 sonde() {

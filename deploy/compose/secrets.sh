@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the passwords and keys that do not exist yet, each in a volume that only those mount who need
-# it, and gives the volumes to the users of their containers. Runs as root, without a network.
+# Makes the passwords and keys that do not exist yet, each in a volume that only those who need it
+# mount, and gives the volumes to the users of their containers. Runs as root, without a network.
 set -eu
 umask 077
 

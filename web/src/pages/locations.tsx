@@ -128,7 +128,7 @@ function Load(location: LocationHealth) {
     <dl class="facts load">
       <div>
         <dt title="Runs due in the same second are spread over it, each in its own place: up to a second is expected.">
-          Start after due (up to 1 s is planned)
+          Start lateness (up to 1 s by design)
         </dt>
         <dd>
           <Spread of={location.lateness} />

@@ -155,7 +155,7 @@ function Answer({
           <a href={aroundPath(id, change)} title="Show the two weeks before and after">
             {shortTime(change.since, now())}
           </a>{" "}
-          it takes <strong>{factorText(change)}</strong>: {formatMs(change.after)} on the median
+          it takes <strong>{factorText(change)}</strong>: {formatMs(change.after)} at the median
           day, {formatMs(change.before)} before.
         </>
       ) : (
