@@ -3,6 +3,7 @@ import type { Bus } from "../bus/bus.ts";
 import type { Config } from "../config/config.ts";
 import { createOwnNetwork } from "../net/own-network.ts";
 import type { WatchedNetwork } from "../net/own-network.ts";
+import { splitHostPort } from "../net/reach.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 
@@ -22,7 +23,11 @@ export const openOwnNetwork = (config: Config, bus: Bus): Promise<WatchedNetwork
  * actual port is known only once its listener has started.
  */
 export const portsOf = (config: Config): number[] =>
-  [config.opsPort, config.port, ...natsServers(config).map(portOf)].filter((port) => port !== 0);
+  [
+    config.opsPort,
+    config.port,
+    ...natsServers(config).map((server) => splitHostPort(server).port),
+  ].filter((port) => port !== 0);
 
 /** `host:port` of the bus and the database. */
 export const serversOf = (config: Config): string[] => [
@@ -62,5 +67,3 @@ function databaseServers({ databaseUrl }: Config): string[] {
   const host = searchParams.get("host") ?? decodeURIComponent(hostname);
   return host === "" || host.startsWith("/") ? [] : [`${host}:${port || POSTGRES_PORT}`];
 }
-
-const portOf = (server: string): number => Number(server.slice(server.lastIndexOf(":") + 1));

@@ -1,9 +1,11 @@
 // The network of calls from this machine: allowed targets, name servers, and the hosts that
 // distinguish a broken network from a broken target.
 import { Resolver } from "node:dns/promises";
-import { connect, isIP } from "node:net";
 import { parseEgressEntry } from "../model/egress-entry.ts";
 import { isMetadataAddress } from "../net/egress.ts";
+import { reach } from "../net/reach.ts";
+import { createHostResolver } from "../net/resolve-host.ts";
+import type { HostResolver } from "../net/resolve-host.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
 import type { Finding } from "./finding.ts";
@@ -95,9 +97,11 @@ export function nameServerFindings(
   ];
 }
 
-const UPLINK_WITHIN_MS = 2000;
-
-export const uplinkCheck = ({ config }: Ground, hosts: readonly string[]): Check => ({
+/** Asks as an agent here does, before it blames a target. */
+export const uplinkCheck = (
+  { config, clock }: Pick<Ground, "config" | "clock">,
+  hosts: readonly string[],
+): Check => ({
   name: "uplink",
   needs: ["uplinkCheck", "natsUrls", "roles"],
   async run() {
@@ -108,8 +112,9 @@ export const uplinkCheck = ({ config }: Ground, hosts: readonly string[]): Check
           "SONDE_UPLINK_CHECK names no host: a failure of this machine's network counts against targets",
         ),
       ];
+    const resolver = createHostResolver({ clock });
     const answers = await Promise.all(
-      hosts.map(async (host) => ({ host, fault: await reach(host) })),
+      hosts.map(async (host) => ({ host, fault: await faultOf(host, resolver) })),
     );
     return uplinkFindings(answers);
   },
@@ -133,26 +138,9 @@ function uplinkFindings(
   ];
 }
 
-/** Returns why a TCP connection cannot be made; undefined if it can. */
-function reach(hostAndPort: string): Promise<string | undefined> {
-  const at = hostAndPort.lastIndexOf(":");
-  const host = hostAndPort.slice(0, at).replaceAll(/[[\]]/g, "");
-  return new Promise((resolve) => {
-    const socket = connect({
-      host,
-      port: Number(hostAndPort.slice(at + 1)),
-      autoSelectFamily: isIP(host) === 0,
-    });
-    const end = (fault: string | undefined): void => {
-      clearTimeout(timer);
-      socket.destroy();
-      resolve(fault);
-    };
-    const timer = setTimeout(
-      () => end(`no answer within ${UPLINK_WITHIN_MS / 1000} s`),
-      UPLINK_WITHIN_MS,
-    );
-    socket.once("connect", () => end(undefined));
-    socket.once("error", (cause: NodeJS.ErrnoException) => end(cause.code ?? cause.message));
-  });
-}
+/** Returns why the host cannot be reached; undefined if it answers. */
+const faultOf = (host: string, resolver: HostResolver): Promise<string | undefined> =>
+  reach(host, resolver).then(
+    () => undefined,
+    (cause: NodeJS.ErrnoException) => cause.code ?? cause.message,
+  );

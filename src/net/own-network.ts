@@ -5,6 +5,7 @@ import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import type { Clock } from "../runtime/clock.ts";
 import type { OwnNetwork, ServerAddress } from "./egress.ts";
+import { splitHostPort } from "./reach.ts";
 
 const ANNOUNCED_EVERY_MS = 1_000;
 const LOOK_UP_EVERY_MS = 60_000;
@@ -39,8 +40,8 @@ export async function createOwnNetwork({
   const stopping = new AbortController();
 
   const lookUp = async (server: string): Promise<void> => {
-    const { name, port } = splitAddress(server);
-    for (const { address } of await find(name)) known.addServer({ address, port });
+    const { host, port } = splitHostPort(server);
+    for (const { address } of await find(host)) known.addServer({ address, port });
   };
   const lookUpAll = (all: Iterable<string>): Promise<unknown> =>
     Promise.allSettled([...all].map(lookUp));
@@ -48,7 +49,7 @@ export async function createOwnNetwork({
     const unknown = announced().filter((server) => !names.has(server));
     for (const server of unknown) {
       names.add(server);
-      known.addPort(splitAddress(server).port);
+      known.addPort(splitHostPort(server).port);
     }
     return lookUpAll(unknown);
   };
@@ -107,8 +108,3 @@ function createKnown(first: readonly number[]) {
     },
   };
 }
-
-const splitAddress = (server: string): { name: string; port: number } => {
-  const [, name = "", port] = /^\[?(.*?)\]?:(\d+)$/.exec(server) ?? [];
-  return { name, port: Number(port) };
-};

@@ -1,6 +1,7 @@
 // The rules of `sonde doctor` that tests of real systems cannot provoke, or only slowly.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { readConfig } from "../../src/config/config.ts";
 import type { ListedAgent } from "../../src/model/agent.ts";
 import { agentFindings } from "../../src/doctor/agents.ts";
 import { runChecks } from "../../src/doctor/check.ts";
@@ -12,11 +13,13 @@ import { lengthOf, percent, sizeOf } from "../../src/doctor/durations.ts";
 import { failureOf } from "../../src/doctor/finding.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { ledgerFindings } from "../../src/doctor/ledger.ts";
-import { nameServerFindings } from "../../src/doctor/network.ts";
+import { nameServerFindings, uplinkCheck } from "../../src/doctor/network.ts";
 import { permissionFindings } from "../../src/doctor/nats.ts";
 import { readinessFindings, silenceFindings } from "../../src/doctor/process.ts";
 import { insightsFinding, schedulerFindings } from "../../src/doctor/scheduler.ts";
 import { tableOf } from "../../src/doctor/table.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { freePort } from "../support/free-port.ts";
 
 const NOW = Date.UTC(2026, 9, 5, 12, 0, 30);
 const MIB = 1024 * 1024;
@@ -268,6 +271,20 @@ it("a silent name server is a warning", () => {
     "warning: not all name servers answer (10.0.0.2: ETIMEOUT), which delays calls",
   ]);
   expect(nameServerFindings([]).map(textOf)[0]).toMatch(/^warning: no name server answers/);
+});
+
+it("an uplink host that refuses the connection answers, as it does for an agent", async () => {
+  const ground = { ...readConfig({}), clock: systemClock };
+  const findings = async (...hosts: string[]): Promise<string[]> =>
+    (await uplinkCheck(ground, hosts).run()).map(textOf);
+  const refusing = `127.0.0.1:${await freePort()}`;
+  expect(await findings(refusing)).toEqual([`ok: the uplink hosts answer (${refusing})`]);
+  expect(await findings(refusing, "224.0.0.1:1")).toEqual([
+    "warning: not all uplink hosts answer (224.0.0.1:1: ENETUNREACH)",
+  ]);
+  expect(await findings("hub.invalid:4222")).toEqual([
+    "failure: no uplink host answers (hub.invalid:4222: dns_not_found): failures of calls count as uplink_down, against no target",
+  ]);
 });
 
 it("the advice in an error is the advice of its finding", () => {

@@ -314,7 +314,8 @@ it("names what is wrong on an agent's machine", async () => {
       SONDE_LOCATION: "paris",
       SONDE_LOCATION_KEY: LOCATION_KEY,
       SONDE_NATS_URL: nats.url,
-      SONDE_UPLINK_CHECK: `127.0.0.1:${await freePort()}`,
+      // Unroutable.
+      SONDE_UPLINK_CHECK: "224.0.0.1:1",
     },
     {
       "no consumer":
@@ -323,7 +324,7 @@ it("names what is wrong on an agent's machine", async () => {
         /^permissions warning: the NATS user of this process may use the subjects sonde\.ticks\.\*, .*→ give each location its own credentials/,
       "a spool that holds reports":
         /^spool warning: 1 report \(2 bytes\) waits in \S+spool\.db \(allowed: 0\)/,
-      "a dead uplink": /^uplink failure: no uplink host answers \(127\.0\.0\.1:\d+: ECONNREFUSED\)/,
+      "a dead uplink": /^uplink failure: no uplink host answers \(224\.0\.0\.1:1: ENETUNREACH\)/,
     },
   );
   expect(filesIn(dataDir)).toEqual(before);

@@ -1,17 +1,13 @@
 // Checks the agent's own network before it blames a target for a failure that the network may have
 // caused.
-import { connect, isIP } from "node:net";
 import type { Clock } from "../../runtime/clock.ts";
-import { untilAborted } from "../../runtime/deadline.ts";
 import type { FailureCode } from "./failure.ts";
 import { CallFailure } from "./failure.ts";
+import { reach } from "../../net/reach.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
 
-/** Time for the SYN and one retransmission (RFC 6298 section 2). */
-const CHECK_MS = 2000;
 /** A failed check also counts for calls that fail within this time after it. */
 const STAYS_DOWN_MS = 1000;
-const MAX_ADDRESSES = 6;
 
 const DOUBTFUL: ReadonlySet<FailureCode> = new Set([
   "dns_not_found",
@@ -68,49 +64,10 @@ export function createUplink({
 }
 
 async function noneAnswers(addresses: readonly string[], resolver: HostResolver): Promise<boolean> {
-  const limit = AbortSignal.timeout(CHECK_MS);
   try {
-    await Promise.any(addresses.map((address) => answers(address, resolver, limit)));
+    await Promise.any(addresses.map((address) => reach(address, resolver)));
     return false;
   } catch {
     return true;
   }
-}
-
-/** Rejects if no address of the host answers. */
-async function answers(address: string, resolver: HostResolver, limit: AbortSignal): Promise<void> {
-  const colon = address.lastIndexOf(":");
-  const name = address.slice(0, colon).replace(/^\[|\]$/g, "");
-  const port = Number(address.slice(colon + 1));
-  const hosts = isIP(name)
-    ? [name]
-    : await untilAborted(
-        resolver.resolve(name),
-        limit,
-        () => new Error(`${name} was not looked up in time`),
-      );
-  await Promise.any(hosts.slice(0, MAX_ADDRESSES).map((host) => answersAt(host, port, limit)));
-}
-
-/** A refusal counts as an answer: it came over the network. */
-function answersAt(host: string, port: number, limit: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port });
-    const settle = (done: () => void): void => {
-      limit.removeEventListener("abort", expire);
-      socket.destroy();
-      done();
-    };
-    const expire = (): void => settle(() => reject(new Error(`${host} does not answer`)));
-    if (limit.aborted) return expire();
-    limit.addEventListener("abort", expire, { once: true });
-    socket.once("connect", () => settle(resolve));
-    socket.on("error", (cause: NodeJS.ErrnoException) =>
-      settle(
-        cause.code === "ECONNREFUSED" || cause.code === "ECONNRESET"
-          ? resolve
-          : () => reject(cause),
-      ),
-    );
-  });
 }

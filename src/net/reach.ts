@@ -1,0 +1,56 @@
+// Tries to reach a host, as `host:port`: whatever it answers proves that the network works.
+import { connect, isIP } from "node:net";
+import { untilAborted } from "../runtime/deadline.ts";
+import type { HostResolver } from "./resolve-host.ts";
+
+/** Time for the SYN and one retransmission (RFC 6298 section 2). */
+const WITHIN_MS = 2000;
+const MAX_ADDRESSES = 6;
+
+/** Splits `host:port`, where an IPv6 address is in brackets. */
+export function splitHostPort(text: string): { readonly host: string; readonly port: number } {
+  const colon = text.lastIndexOf(":");
+  const host = text.slice(0, colon).replace(/^\[|\]$/g, "");
+  return { host, port: Number(text.slice(colon + 1)) };
+}
+
+/**
+ * Resolves when an address of `host:port` answers. Rejects if none does within two seconds: with
+ * the failure of the lookup, or that of the first address.
+ */
+export async function reach(hostPort: string, resolver: HostResolver): Promise<void> {
+  const { host, port } = splitHostPort(hostPort);
+  const limit = AbortSignal.timeout(WITHIN_MS);
+  const addresses = isIP(host)
+    ? [host]
+    : await untilAborted(resolver.resolve(host), limit, noAnswer);
+  const attempts = addresses
+    .slice(0, MAX_ADDRESSES)
+    .map((address) => reachAddress(address, port, limit));
+  await Promise.any(attempts).catch(() => attempts[0]);
+}
+
+const noAnswer = (): Error => new Error(`no answer within ${WITHIN_MS / 1000} s`);
+
+/** A refusal counts as an answer: it came over the network. */
+function reachAddress(host: string, port: number, limit: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host, port });
+    const settle = (done: () => void): void => {
+      limit.removeEventListener("abort", expire);
+      socket.destroy();
+      done();
+    };
+    const expire = (): void => settle(() => reject(noAnswer()));
+    if (limit.aborted) return expire();
+    limit.addEventListener("abort", expire, { once: true });
+    socket.once("connect", () => settle(resolve));
+    socket.on("error", (cause: NodeJS.ErrnoException) =>
+      settle(
+        cause.code === "ECONNREFUSED" || cause.code === "ECONNRESET"
+          ? resolve
+          : () => reject(cause),
+      ),
+    );
+  });
+}
