@@ -14,10 +14,10 @@ import type { Lease, Opening } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { orderLateStarters } from "./late-starters.ts";
 import { openSlots, recordLateRuns } from "./open-slots.ts";
+import type { Renew } from "./parts.ts";
 import { missOverlapped, publishPending } from "./publish.ts";
 import type { PublishOptions } from "./publish.ts";
 import { reconcile } from "./reconcile.ts";
-import type { Renew } from "./reconcile.ts";
 
 /** Beats renew the lease each second; if they stop, another scheduler leads within ten seconds. */
 const LEASE_TTL_MS = 7000;

@@ -4,15 +4,15 @@ import { PUBLISH_AHEAD_MS } from "../dispatch/dispatch.ts";
 import { dueRun, expiryOf, slotsUpTo } from "../model/slots.ts";
 import { scheduledRunId } from "../runtime/ids.ts";
 import type { Lease, PendingRun, Schedule, StoredSchedule } from "../store/records.ts";
-import { missedFor } from "./reconcile.ts";
-import type { ReconcileOptions, Renew } from "./reconcile.ts";
+import { missedFor } from "./missed.ts";
+import type { Renew, SchedulerParts } from "./parts.ts";
 
 /**
  * Looks at each new schedule once. Slots that are still being opened find it themselves. Returns
  * the time afterwards; undefined if the beat must end.
  */
 export async function orderLateStarters(
-  options: ReconcileOptions,
+  options: SchedulerParts,
   lease: Lease,
   start: number,
   renew: Renew,
@@ -33,7 +33,7 @@ export async function orderLateStarters(
 
 /** Does nothing for a former leaseholder: its cursor is stale. */
 async function orderStarted(
-  { store }: ReconcileOptions,
+  { store }: SchedulerParts,
   lease: Lease,
   started: readonly StoredSchedule[],
   now: number,

@@ -2,8 +2,8 @@
 // passed the slot. A page is one transaction, which also moves on to the next: it is done once, or
 // not at all.
 import type { Opening } from "../store/records.ts";
-import { missedFor } from "./reconcile.ts";
-import type { ReconcileOptions, Renew } from "./reconcile.ts";
+import { missedFor } from "./missed.ts";
+import type { Renew, SchedulerParts } from "./parts.ts";
 
 /** Deployments in a page: few enough for a transaction well below 250 ms. */
 const PAGE = 1000;
@@ -19,7 +19,7 @@ const LATE_AT_ONCE = 100;
  * afterwards; undefined if the beat must end.
  */
 export async function openSlots(
-  options: ReconcileOptions,
+  options: SchedulerParts,
   start: number,
   renew: Renew,
 ): Promise<number | undefined> {
@@ -31,7 +31,7 @@ export async function openSlots(
 
 /** Records late runs as MISSED, and leaves the rest to the next beat when its time is up. */
 export async function recordLateRuns(
-  options: ReconcileOptions,
+  options: SchedulerParts,
   start: number,
   renew: Renew,
 ): Promise<void> {
@@ -53,7 +53,7 @@ export async function recordLateRuns(
 }
 
 async function open(
-  options: ReconcileOptions,
+  options: SchedulerParts,
   opening: Opening,
   start: number,
   renew: Renew,
@@ -75,7 +75,7 @@ async function open(
 }
 
 /** Returns how many runs it ordered or recorded; undefined after the last page. */
-const openPage = ({ store }: ReconcileOptions, opening: Opening): Promise<number | undefined> =>
+const openPage = ({ store }: SchedulerParts, opening: Opening): Promise<number | undefined> =>
   store.transaction(async ({ slots, results }) => {
     const page = await slots.nextPage(opening, PAGE);
     if (!page) return undefined;

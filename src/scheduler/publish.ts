@@ -7,8 +7,8 @@ import { parseInstant } from "../model/instant.ts";
 import { allDone } from "../runtime/all-done.ts";
 import type { PendingRun, UnpublishedRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { absenceOf, missedFor, recordMissed } from "./reconcile.ts";
-import type { ReconcileOptions, Renew } from "./reconcile.ts";
+import { absenceOf, missedFor, recordMissed } from "./missed.ts";
+import type { Renew, SchedulerParts } from "./parts.ts";
 
 const PAGE = 1000;
 /** One is read, one built, and one waits for the bus. */
@@ -17,7 +17,7 @@ const PAGES_AT_ONCE = 3;
 /** The API publishes a manual run or holds it back; if it has done neither by then, it failed. */
 const ORDERER_GRACE_MS = 5000;
 
-export interface PublishOptions extends ReconcileOptions {
+export interface PublishOptions extends SchedulerParts {
   readonly dispatcher: Dispatcher;
 }
 
@@ -103,7 +103,7 @@ const REPORT_GRACE_MS = 5000;
 const OVERLAPPED_BATCH = 500;
 
 /** Records as MISSED the runs whose previous run has no outcome in time. */
-export async function missOverlapped(options: ReconcileOptions, now: number): Promise<void> {
+export async function missOverlapped(options: SchedulerParts, now: number): Promise<void> {
   const { store } = options;
   const due = now - REPORT_GRACE_MS;
   const overlapped = await store.pendingRuns.listOverlapped(due, OVERLAPPED_BATCH);

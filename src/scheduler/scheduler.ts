@@ -3,7 +3,7 @@ import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import { createBeat } from "./beat.ts";
 import type { BeatOptions } from "./beat.ts";
-import { REASONS } from "./reconcile.ts";
+import { REASONS } from "./missed.ts";
 
 export function createScheduler(options: BeatOptions): Service {
   const { log } = options;
