@@ -4,6 +4,7 @@ import { keptContext } from "../model/context.ts";
 import { formatInstant } from "../model/instant.ts";
 import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
 import { createMask } from "../model/mask.ts";
+import { missedMessage } from "../model/missed.ts";
 import type { Result, RunReport } from "../model/result.ts";
 import { isLate } from "../model/tick.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
@@ -192,7 +193,10 @@ export function missedReport(
   const allowed = tick.latest_start - tick.due_time;
   const [what, at] =
     received > tick.latest_start ? ["got the run", received] : ["was ready", clock.now()];
-  const message = `started_late: the agent ${what} ${seconds(at - tick.due_time)} after the due time; the limit is ${seconds(allowed)}`;
+  const message = missedMessage(
+    "started_late",
+    `the agent ${what} ${seconds(at - tick.due_time)} after the due time; the limit is ${seconds(allowed)}`,
+  );
   const outcome = { result: "MISSED", message } as const;
   const { agentId } = reporter;
   if (isWorkflow(tick)) {

@@ -4,6 +4,7 @@ import { canRun, ownedBy } from "../model/access.ts";
 import { DelaySeconds } from "../model/deployment.ts";
 import { AppError, invalid, isFull, isUnavailable } from "../model/errors.ts";
 import { withDefault } from "../model/fields.ts";
+import { missedMessage } from "../model/missed.ts";
 import { expiryOf, MAX_START_DELAY_MS } from "../model/slots.ts";
 import type { TargetKind } from "../model/tick.ts";
 import { Type } from "../model/type.ts";
@@ -19,7 +20,7 @@ import { resolveLocation } from "./requested-location.ts";
 const MAX_WAIT_SECONDS = 60;
 const FIRST_POLL_MS = 50;
 const SLOWEST_POLL_MS = 250;
-const NOT_TAKEN = "hub_unreachable: the bus did not confirm that it took the run";
+const NOT_TAKEN = missedMessage("hub_unreachable", "the bus did not confirm that it took the run");
 
 /** False for numbers that JSON.parse may have rounded to an integer, or made infinite. */
 const isExact = (value: unknown): boolean =>

@@ -5,16 +5,10 @@ import type { Call } from "../model/call.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Workflow } from "../model/workflow.ts";
 import { shortHash, stepIds } from "../runtime/ids.ts";
-import type { PendingRun, StoredDocument } from "../store/records.ts";
+import type { MissedRun, PendingRun, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { withCredentials } from "./credentials.ts";
 import { withEnvironment } from "./environment.ts";
-
-export interface UnableRun {
-  readonly run: PendingRun;
-  /** Why there is nothing to run. */
-  readonly message: string;
-}
 
 /** Documents by id. */
 type Stored = ReadonlyMap<string, StoredDocument>;
@@ -26,7 +20,7 @@ type Stored = ReadonlyMap<string, StoredDocument>;
 export async function buildTicks(
   store: Store,
   runs: readonly PendingRun[],
-): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly UnableRun[] }> {
+): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly MissedRun[] }> {
   const { documents } = store;
   const { call = [], workflow = [] } = Object.groupBy(runs, ({ target_kind }) => target_kind);
   const workflows = byId(await documents.getMany("workflow", targetIds(workflow)));
@@ -44,16 +38,23 @@ export async function buildTicks(
   const locations = await store.locations.listAll();
   const removed = new Set(locations.flatMap(({ id, removed }) => (removed === null ? [] : id)));
   let ticks: Tick[] = [];
-  const unable: UnableRun[] = [];
+  const unable: MissedRun[] = [];
   for (const run of runs) {
     const tick = tickOf(run, { workflows, calls, withKey, removed });
-    if (typeof tick === "string") unable.push({ run, message: tick });
+    if (typeof tick === "string") unable.push(unableToRun(run, tick));
     else ticks.push(tick);
   }
   if (authorized.length > 0) ticks = await withCredentials(documents, ticks, { calls, withKey });
   if (ticks.some(namesEnvironment)) ticks = await withEnvironment(documents, ticks, runs);
   return { ticks, unable };
 }
+
+/** The outcome of a run that no agent gets; the message says why. */
+export const unableToRun = (run: PendingRun, message: string): MissedRun => ({
+  run,
+  result: "UNABLE_TO_RUN",
+  message,
+});
 
 const byId = (found: readonly StoredDocument[]): Stored =>
   new Map(found.map((stored) => [stored.id, stored]));

@@ -8,8 +8,7 @@ import { groupTicks } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
 import type { MissedRun, PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { buildTicks } from "./build-tick.ts";
-import type { UnableRun } from "./build-tick.ts";
+import { buildTicks, unableToRun } from "./build-tick.ts";
 import type { WaitingRuns } from "./waiting-runs.ts";
 
 /**
@@ -38,7 +37,7 @@ export async function dispatch(
   const { store } = dispatcher;
   const runs = pending.filter(({ due_time }) => due_time < now + PUBLISH_AHEAD_MS);
   const { ticks, unable } = await buildAdmitted(dispatcher, runs, now);
-  if (unable.length > 0) await store.results.recordMissed(unable.map(unableToRun));
+  if (unable.length > 0) await store.results.recordMissed(unable);
   const { ready = [], held = [] } = Object.groupBy(ticks, (tick) =>
     awaitsToken(tick, now) ? "held" : "ready",
   );
@@ -54,7 +53,7 @@ async function buildAdmitted(
   { store, waiting }: Dispatcher,
   runs: readonly PendingRun[],
   now: number,
-): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly UnableRun[] }> {
+): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly MissedRun[] }> {
   const refused = await waiting.refused(store, runs, now);
   const open = runs.filter((run) => !refused.has(run));
   const { ticks, unable } = await buildTicks(store, open);
@@ -65,8 +64,8 @@ async function buildAdmitted(
     refused.add(run);
     return false;
   });
-  const message = waiting.refusal;
-  return { ticks: admitted, unable: [...unable, ...[...refused].map((run) => ({ run, message }))] };
+  const turnedAway = [...refused].map((run) => unableToRun(run, waiting.refusal));
+  return { ticks: admitted, unable: [...unable, ...turnedAway] };
 }
 
 /** Only these are marked: the beat looks at scheduled runs anyway. */
@@ -78,17 +77,11 @@ const awaitsToken = (tick: Tick, now: number): boolean =>
     ({ authorization }) => authorization?.token && awaitsRenewal(authorization.token, tick, now),
   );
 
-const unableToRun = ({ run, message }: UnableRun): MissedRun => ({
-  run,
-  result: "UNABLE_TO_RUN",
-  message,
-});
-
 const tooLargeToRun = (run: PendingRun): MissedRun =>
-  unableToRun({
+  unableToRun(
     run,
-    message: `the ${run.target_kind} is too large to be sent to an agent; its bodies, headers and parameters count`,
-  });
+    `the ${run.target_kind} is too large to be sent to an agent; its bodies, headers and parameters count`,
+  );
 
 /** Saves plans before runs are published: the ledger accepts reports of planned calls only. */
 async function plan(

@@ -4,10 +4,11 @@ import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { PUBLISH_AHEAD_MS, dispatch } from "../dispatch/dispatch.ts";
 import { isFull, isUnavailable } from "../model/errors.ts";
 import { parseInstant } from "../model/instant.ts";
+import { absenceOf } from "../model/missed.ts";
 import { allDone } from "../runtime/all-done.ts";
 import type { PendingRun, UnpublishedRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { absenceOf, missedFor, recordMissed } from "./missed.ts";
+import { missedFor, recordMissed } from "./missed.ts";
 import type { Renew, SchedulerParts } from "./parts.ts";
 
 const PAGE = 1000;

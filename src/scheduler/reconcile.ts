@@ -1,9 +1,10 @@
 // Closes the ledger: a run without an outcome in time is MISSED.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ListedAgent } from "../model/agent.ts";
+import { absenceOf } from "../model/missed.ts";
+import type { MissedReason } from "../model/missed.ts";
 import type { ExpiredRun } from "../store/records.ts";
-import { absenceOf, missedFor, recordMissed } from "./missed.ts";
-import type { Reason } from "./missed.ts";
+import { missedFor, recordMissed } from "./missed.ts";
 import type { SchedulerParts } from "./parts.ts";
 
 const PAGE = 1000;
@@ -30,7 +31,7 @@ export async function reconcile(
 function reasonOf(
   { published, location_id, latest_start }: ExpiredRun,
   agents: readonly ListedAgent[],
-): Reason {
+): MissedReason {
   if (!published) return "hub_unreachable";
   return absenceOf(agents, location_id, latest_start) ?? "agent_lost";
 }

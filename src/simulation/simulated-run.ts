@@ -1,5 +1,6 @@
 // Simulated runs: each as ordered, with the report that an agent might have made.
 import { formatInstant } from "../model/instant.ts";
+import { explainMissed } from "../model/missed.ts";
 import { resultWithoutCall } from "../model/result-without-call.ts";
 import { categoryOf, SIMULATION } from "../model/result.ts";
 import type { ReportedResult, RunReport } from "../model/result.ts";
@@ -72,7 +73,7 @@ const missedResult = ({ call, location }: Series, run: PendingRun): ReportedResu
     },
     {
       result: "MISSED",
-      message: `agent_offline: no agent was online at location '${location.id}' when the run was due`,
+      message: explainMissed("agent_offline", location.id),
     },
     SIMULATION,
   );

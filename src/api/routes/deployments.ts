@@ -1,4 +1,5 @@
 // Deployments. Their schedules are stored alongside, for the scheduler.
+import { unableToRun } from "../../dispatch/build-tick.ts";
 import { PUBLISH_AHEAD_MS } from "../../dispatch/dispatch.ts";
 import { canRun, isOwner, ownedBy } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
@@ -6,7 +7,7 @@ import { activeFrom, deploymentResource } from "../../model/deployment.ts";
 import type { Deployment } from "../../model/deployment.ts";
 import { invalid } from "../../model/errors.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
-import type { Filters, MissedRun, PendingRun } from "../../store/records.ts";
+import type { Filters } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
@@ -93,6 +94,8 @@ const hooks: DocumentHooks<Deployment> = {
     ownsTarget(store, caller, document?.deployment.target_id ?? ""),
 };
 
+const DELETED = "the deployment was deleted before its run";
+
 /** Cancels the deployment's runs of these targets, which it had one after another. */
 async function endSchedule(store: Store, id: string, targetIds: readonly string[]): Promise<void> {
   const now = await store.now();
@@ -100,15 +103,9 @@ async function endSchedule(store: Store, id: string, targetIds: readonly string[
   for (const target_id of targetIds) {
     const runs = { target_id, deployment_id: id };
     const due = await store.pendingRuns.withdraw(runs, now, PUBLISH_AHEAD_MS);
-    await store.results.recordMissed(due.map(unableToRun));
+    await store.results.recordMissed(due.map((run) => unableToRun(run, DELETED)));
   }
 }
-
-const unableToRun = (run: PendingRun): MissedRun => ({
-  run,
-  result: "UNABLE_TO_RUN",
-  message: "the deployment was deleted before its run",
-});
 
 /** Takes as many look-ups for a missing target as for any other. */
 async function ownsTarget(
