@@ -96,7 +96,8 @@ export async function openConnections(
   const watches = store && calls ? [calls.naming(store, log)] : [];
   const name = `${hostname()}-${process.pid}-${randomUUID().slice(0, 8)}`;
   const hubKeys = store && (await openHubKeys({ config, dataDir, store, log }));
-  const { keysOf, sealerOf, changed } = createKeyRing(hubKeys?.keysOf ?? agentKeysOf(config));
+  const keysOf = hubKeys?.keysOf ?? agentKeysOf(config);
+  const { sealerOf, changed } = createKeyRing(keysOf);
   const unfollow = hubKeys?.follow((id, locationKeys) => {
     changed(id);
     if (id === config.location && locationKeys)

@@ -19,8 +19,6 @@ export interface HubKeysOptions {
   readonly log: Logger;
 }
 
-export type HubKeys = Awaited<ReturnType<typeof openHubKeys>>;
-
 export async function openHubKeys({ config, dataDir, store, log }: HubKeysOptions) {
   const masters: Masters = [masterKeyOf(config, dataDir), ...(config.masterKeysOld ?? [])];
   // A removed location has no versions. An absent one counts as new until the next refresh.
@@ -41,7 +39,7 @@ export async function openHubKeys({ config, dataDir, store, log }: HubKeysOption
   const keysOf: KeysOf = (locationId) => {
     const versions = known.has(locationId) ? known.get(locationId) : FIRST;
     if (!versions) throw new SealError(`the location ${locationId} was removed`);
-    return derivedKeys(masters, locationId, versions);
+    return keysOfVersions(masters, locationId, versions);
   };
   await refresh();
   return {
@@ -70,12 +68,18 @@ type Masters = readonly [Uint8Array, ...Uint8Array[]];
  * Returns the keys; the first one seals. Includes the next version: agents may use it before this
  * hub has heard of the rotation.
  */
-function derivedKeys(masters: Masters, id: string, versions: KeyVersions): LocationKeys {
-  const { sealing, opening } = versions;
+function keysOfVersions(
+  [current, ...old]: Masters,
+  id: string,
+  { sealing, opening }: KeyVersions,
+): LocationKeys {
   const next = Math.max(...opening) + 1;
-  const ordered = [sealing, ...opening.filter((version) => version !== sealing), next];
-  const [first = new Uint8Array(), ...others] = masters.flatMap((master) =>
-    ordered.map((version) => locationKeyOf(master, id, version)),
-  );
-  return [first, ...others];
+  const others = [...opening.filter((version) => version !== sealing), next];
+  const keysBy = (master: Uint8Array, versions: readonly number[]): Uint8Array[] =>
+    versions.map((version) => locationKeyOf(master, id, version));
+  return [
+    locationKeyOf(current, id, sealing),
+    ...keysBy(current, others),
+    ...old.flatMap((master) => keysBy(master, [sealing, ...others])),
+  ];
 }

@@ -12,8 +12,6 @@ export type KeysOf = (locationId: string) => LocationKeys;
 
 export type LocationKeys = readonly [Uint8Array, ...Uint8Array[]];
 
-export type KeyRing = ReturnType<typeof createKeyRing>;
-
 /** Maximum locations with a cached sealer. */
 const MAX_SEALERS = 10_000;
 
@@ -28,7 +26,6 @@ export function createKeyRing(keysOf: KeysOf) {
     return sealer;
   };
   return {
-    keysOf,
     sealerOf,
     /** Call it when the location's keys have changed. */
     changed: (locationId: string): void => void sealers.delete(locationId),
@@ -40,15 +37,15 @@ export function createKeyRing(keysOf: KeysOf) {
  */
 export function agentKeysOf(config: Config): KeysOf {
   const { location, locationKeys, masterKey, masterKeysOld = [] } = config;
-  const own = locationKeys ?? (masterKey && derivedKeys([masterKey, ...masterKeysOld], location));
+  const own = locationKeys ?? (masterKey && firstKeys([masterKey, ...masterKeysOld], location));
   return (locationId) => {
-    const [first, ...others] = (locationId === location && own) || [];
-    if (!first) throw new SealError(`this process has no key of location ${locationId}`);
-    return [first, ...others];
+    if (locationId === location && own) return own;
+    throw new SealError(`this process has no key of location ${locationId}`);
   };
 }
 
-const derivedKeys = (
+/** Those of the first version: only the hub knows of rotations. */
+const firstKeys = (
   [current, ...old]: readonly [Uint8Array, ...Uint8Array[]],
   locationId: string,
 ): LocationKeys => [

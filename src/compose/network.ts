@@ -54,8 +54,8 @@ export const announcingPort = (
   stop: () => listener.stop(),
 });
 
-const natsServers = ({ natsUrls = [] }: Config): string[] =>
-  natsUrls.map((url) => {
+const natsServers = ({ natsUrls }: Config): string[] =>
+  (natsUrls ?? []).map((url) => {
     const { hostname, port } = new URL(url);
     return `${hostname}:${port || NATS_PORT}`;
   });

@@ -27,10 +27,12 @@ export const listOf =
 
 export const atLeastOne =
   <T>(parse: (text: string) => readonly T[] | undefined) =>
-  (text: string): readonly T[] | undefined => {
+  (text: string): readonly [T, ...T[]] | undefined => {
     const parsed = parse(text);
-    return parsed?.length === 0 ? undefined : parsed;
+    return parsed && isFilled(parsed) ? parsed : undefined;
   };
+
+const isFilled = <T>(list: readonly T[]): list is readonly [T, ...T[]] => list.length > 0;
 
 const port = integer(1, 65_535);
 
