@@ -5,7 +5,7 @@ import type { Actor } from "../model/access.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
 import type { Database } from "./database.ts";
 import type { Row } from "./document-rows.ts";
-import { isNotOf, isOf, isOutside } from "./identity.ts";
+import { accessesOf, readableBy } from "./identity.ts";
 import type { Filters, Page } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
@@ -58,13 +58,14 @@ export function listQuery(
   filters: Filters,
   page: Page,
 ) {
-  const range = (access: Access) =>
-    kysely
-      .selectFrom(readable(kysely, kind, { reader, access }, filters, page).as("readable"))
-      .selectAll();
-  const own = range("owner").unionAll(range("community"));
-  const found = reader.org === null ? own : own.unionAll(range("org"));
-  return found.orderBy("id").limit(page.limit);
+  const ranges = accessesOf(reader).map((access) => {
+    const rows = ofKind(kysely, kind, filters, page).where(readableBy(reader, access));
+    return kysely.selectFrom(rows.as("readable")).selectAll();
+  });
+  return ranges
+    .reduce((all, range) => all.unionAll(range))
+    .orderBy("id")
+    .limit(page.limit);
 }
 
 /** Selects the sizes of a page of `listQuery`, or of all owners' documents; reads none of them. */
@@ -84,18 +85,15 @@ export function sizesQuery(
           .as("readable"),
       )
       .selectAll();
-  if (!reader)
-    return sizes(ofKind(kysely, kind, filters, page))
-      .orderBy("id")
-      .limit(page.limit);
-  const range = (access: Access) =>
-    sizes(readable(kysely, kind, { reader, access }, filters, page));
-  const own = range("owner").unionAll(range("community"));
-  const found = reader.org === null ? own : own.unionAll(range("org"));
-  return found.orderBy("id").limit(page.limit);
+  const rows = ofKind(kysely, kind, filters, page);
+  const ranges = reader
+    ? accessesOf(reader).map((access) => sizes(rows.where(readableBy(reader, access))))
+    : [sizes(rows)];
+  return ranges
+    .reduce((all, range) => all.unionAll(range))
+    .orderBy("id")
+    .limit(page.limit);
 }
-
-type Access = "owner" | "org" | "community";
 
 /** Selects a page of all owners' documents. */
 export const ofKind = (
@@ -115,23 +113,3 @@ export const ofKind = (
   )
     .orderBy("id")
     .limit(page.limit);
-
-function readable(
-  kysely: Kysely<Schema>,
-  kind: ResourceKind,
-  { reader, access }: { readonly reader: Actor; readonly access: Access },
-  filters: Filters,
-  page: Page,
-): Rows {
-  const query = ofKind(kysely, kind, filters, page);
-  if (access === "owner") return query.where(isOf(reader, "owner_org"));
-  const others = query.where(isNotOf(reader, "owner_org"));
-  if (access === "org")
-    return others.where("owner_org", "=", reader.org).where("shared_org", "=", 1);
-  const shared = others.where("shared_community", "=", 1);
-  if (reader.org === null) return shared;
-  // Rows that are also shared with the organization come only from that range.
-  return shared.where((eb) =>
-    eb.or([eb("shared_org", "=", 0), isOutside(reader.org, "owner_org")]),
-  );
-}

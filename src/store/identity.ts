@@ -1,4 +1,4 @@
-// Conditions on the owner of a row: the pair of name and organization.
+// Conditions on the owner of a row, the pair of name and organization, and on who may read it.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Actor } from "../model/access.ts";
@@ -20,3 +20,23 @@ export const isNotOf = ({ owner, org }: Actor, column: OrgColumn): RawBuilder<bo
 /** True for rows whose organization is not `org`; null counts as a value of its own. */
 export const isOutside = (org: string | null, column: OrgColumn): RawBuilder<boolean> =>
   sql`${sql.ref(column)} is distinct from ${org}`;
+
+export type Access = "owner" | "org" | "community";
+
+/** A reader without an organization reads nothing through one. */
+export const accessesOf = ({ org }: Actor): readonly Access[] =>
+  org === null ? ["owner", "community"] : ["owner", "community", "org"];
+
+/**
+ * True for the rows that the reader may read by this access: as the owner, shared with the
+ * organization, or shared with the community. No row is in two of these ranges.
+ */
+export function readableBy(reader: Actor, access: Access): RawBuilder<boolean> {
+  if (access === "owner") return isOf(reader, "owner_org");
+  const others = isNotOf(reader, "owner_org");
+  // Literals, since the conditions of partial indexes have them.
+  if (access === "org") return sql`(${others} and owner_org = ${reader.org} and shared_org = 1)`;
+  if (reader.org === null) return sql`(${others} and shared_community = 1)`;
+  const beyondOrg = sql`(shared_org = 0 or ${isOutside(reader.org, "owner_org")})`;
+  return sql`(${others} and shared_community = 1 and ${beyondOrg})`;
+}

@@ -1,11 +1,10 @@
 // Lists insights reports: those visible to a reader, those of one call, those of one period.
-import { sql } from "kysely";
 import type { Actor } from "../model/access.ts";
 import { kindOf, REPORT_TYPES } from "../model/insight.ts";
 import type { InsightKind, InsightSummary, ListedInsight } from "../model/insight.ts";
 import type { Database } from "./database.ts";
 import { isAmong, textAt } from "./database.ts";
-import { isNotOf, isOf, isOutside } from "./identity.ts";
+import { accessesOf, readableBy } from "./identity.ts";
 import { withRanks } from "./insight-ranks.ts";
 import { numberOf } from "./names.ts";
 
@@ -70,27 +69,19 @@ const pageOf = ({ kysely }: Database, { after, limit }: InsightPage) =>
  * size, like the lists of documents.
  */
 export function readableIds(database: Database, reader: Actor, page: InsightPage) {
-  const range = (kind: InsightKind, access: "owner" | "org" | "community") => {
-    let rows = pageOf(database, page).where("report_type", "=", REPORT_TYPES[kind]);
-    if (access === "owner") rows = rows.where(isOf(reader, "owner_org"));
-    else rows = rows.where(isNotOf(reader, "owner_org"));
-    if (access === "org")
-      rows = rows.where("owner_org", "=", reader.org).where("shared_org", "=", sql.lit(1));
-    if (access === "community") rows = rows.where("shared_community", "=", sql.lit(1));
-    // Reports that are also shared with the organization come only from that range.
-    if (access === "community" && reader.org !== null)
-      rows = rows.where((eb) =>
-        eb.or([eb("shared_org", "=", 0), isOutside(reader.org, "owner_org")]),
-      );
-    return database.kysely.selectFrom(rows.as("readable")).select("id");
-  };
-  const readable = (kind: InsightKind) => {
-    const open = range(kind, "owner").unionAll(range(kind, "community"));
-    return reader.org === null ? open : open.unionAll(range(kind, "org"));
-  };
-  const found =
-    page.kind === undefined ? readable("WEEK").unionAll(readable("MONTH")) : readable(page.kind);
-  return found.orderBy("id").limit(page.limit);
+  const kinds = page.kind === undefined ? (["WEEK", "MONTH"] as const) : [page.kind];
+  const ranges = kinds.flatMap((kind) =>
+    accessesOf(reader).map((access) => {
+      const rows = pageOf(database, page)
+        .where("report_type", "=", REPORT_TYPES[kind])
+        .where(readableBy(reader, access));
+      return database.kysely.selectFrom(rows.as("readable")).select("id");
+    }),
+  );
+  return ranges
+    .reduce((all, range) => all.unionAll(range))
+    .orderBy("id")
+    .limit(page.limit);
 }
 
 const idsOfCall = (database: Database, callId: string, page: InsightPage) => {
@@ -131,19 +122,13 @@ async function readScores(
   start: number,
   of: "own" | "shared",
 ): Promise<PeriodScore[]> {
-  const reports = kysely
+  return kysely
     .selectFrom("insights")
     .select(["id as number", "call", "score"])
     .where("report_type", "=", REPORT_TYPES[kind])
-    .where("start", "=", start);
-  const seen =
-    of === "own"
-      ? reports.where(isOf(reader, "owner_org"))
-      : reports
-          .where("owner_org", "=", reader.org)
-          .where("shared_org", "=", sql.lit(1))
-          .where(isNotOf(reader, "owner_org"));
-  return seen.execute();
+    .where("start", "=", start)
+    .where(readableBy(reader, of === "own" ? "owner" : "org"))
+    .execute();
 }
 
 async function readNamed(database: Database, numbers: readonly number[]): Promise<NamedInsight[]> {
