@@ -7,6 +7,7 @@ import { periodEnd } from "../model/periods.ts";
 import { encodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { textAt } from "./database.ts";
+import { cursorOf } from "./leases.ts";
 import { createMonitoredCallStore } from "./monitored-calls.ts";
 import type { PendingAt } from "./records.ts";
 import { FOR_EVER } from "./schedules.ts";
@@ -134,12 +135,8 @@ async function countPage(
 
 async function overdueSince(database: Database, now: number): Promise<number | undefined> {
   const until = now - INSIGHT_DELAY_MS;
-  const lease = await database.kysely
-    .selectFrom("leases")
-    .select("cursor")
-    .where("name", "=", INSIGHTS_LEASE)
-    .executeTakeFirst();
-  const unmarked = lease?.cursor == null ? [] : closedBetween(lease.cursor, until);
+  const cursor = await cursorOf(database, INSIGHTS_LEASE);
+  const unmarked = cursor === null ? [] : closedBetween(cursor, until);
   const stale = await createInsightMarks(database).listStale(until, undefined, STALE_LOOKED_AT);
   const since = [
     ...unmarked.map(({ end }) => end + INSIGHT_DELAY_MS),

@@ -65,3 +65,9 @@ export function createLeaseStore({ kysely }: Database) {
     },
   };
 }
+
+/** Returns the cursor of a lease; null while it has none. */
+export async function cursorOf({ kysely }: Database, name: string): Promise<number | null> {
+  const leases = kysely.selectFrom("leases").select("cursor");
+  return (await leases.where("name", "=", name).executeTakeFirst())?.cursor ?? null;
+}

@@ -7,6 +7,7 @@ import { expiredIdsBefore, RETENTION_LEASE } from "../model/retention.ts";
 import { decodeTime, encodeTime } from "../runtime/ids.ts";
 import type { BulkRow } from "./bulk.ts";
 import type { Database } from "./database.ts";
+import { cursorOf } from "./leases.ts";
 import type { Direction } from "./records.ts";
 
 const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
@@ -112,11 +113,8 @@ export function joinedHours(starts: readonly number[]): TimeRange[] {
 }
 
 /** Returns a time: no result that started then or later has been removed. */
-export async function completeSince({ kysely }: Database): Promise<number> {
-  const leases = kysely.selectFrom("leases").select("cursor");
-  const lease = await leases.where("name", "=", RETENTION_LEASE).executeTakeFirst();
-  return lease?.cursor ?? 0;
-}
+export const completeSince = async (database: Database): Promise<number> =>
+  (await cursorOf(database, RETENTION_LEASE)) ?? 0;
 
 /** Returns a time: hardly any result that started earlier is left, only statistics. */
 export const expiredBefore = async (database: Database): Promise<number> =>

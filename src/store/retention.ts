@@ -7,6 +7,7 @@ import { decodeTime, encodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, isAmong } from "./database.ts";
 import { removeHours, removePercentiles } from "./expired-stats.ts";
+import { cursorOf } from "./leases.ts";
 import { numberOf } from "./names.ts";
 import { dropPartition, makePartitions, partitionsOf } from "./partitions.ts";
 import type { DividedTable, Partition } from "./partitions.ts";
@@ -37,10 +38,7 @@ export const createRetentionStore = (database: Database) => ({
   /** Returns a time: no result that started then or later has been removed. */
   completeSince: (): Promise<number> => completeSince(database),
   /** The time from which the last removal counted back its days; null before the first. */
-  async lastCountedFrom(): Promise<number | null> {
-    const leases = database.kysely.selectFrom("leases").select("cursor");
-    return (await leases.where("name", "=", COUNTING_LEASE).executeTakeFirst())?.cursor ?? null;
-  },
+  lastCountedFrom: (): Promise<number | null> => cursorOf(database, COUNTING_LEASE),
   /** The time of the oldest row that has not expired; null if there is none. */
   async oldestKept(kind: ExpiringKind, kept: KeptFrom): Promise<number | null> {
     const { rows } = await OLDEST[kind](database, kept).execute(database.kysely);

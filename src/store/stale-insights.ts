@@ -9,6 +9,7 @@ import type { BulkInsert } from "./bulk.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, insertRows, isAmong } from "./database.ts";
 import type { CountedPlace } from "./fold.ts";
+import { cursorOf } from "./leases.ts";
 import { keep, numberNames, numberOf } from "./names.ts";
 import type { Schema } from "./schema.ts";
 
@@ -57,7 +58,7 @@ export async function markLate(
   callNumberOf: (callId: string) => number,
 ): Promise<void> {
   const now = await database.timeOf(database.kysely);
-  const marked = Math.max(now, (await cursorOf(database)) ?? now);
+  const marked = Math.max(now, (await cursorOf(database, INSIGHTS_LEASE)) ?? now);
   const newest = Math.max(...INSIGHT_KINDS.map((kind) => periodStart(kind, marked)));
   const late = places.filter(({ time }) => time < newest);
   const rows = new Map<string, StaleRow>();
@@ -220,13 +221,8 @@ async function firstDay(database: Database): Promise<number | undefined> {
   return row?.period;
 }
 
-async function cursorOf({ kysely }: Database): Promise<number | null | undefined> {
-  const leases = kysely.selectFrom("leases").select("cursor");
-  return (await leases.where("name", "=", INSIGHTS_LEASE).executeTakeFirst())?.cursor;
-}
-
 async function neededSince(database: Database): Promise<number> {
-  const cursor = (await cursorOf(database)) ?? 0;
+  const cursor = (await cursorOf(database, INSIGHTS_LEASE)) ?? 0;
   const stale = await database.kysely
     .selectFrom("stale_insights")
     .select("start")

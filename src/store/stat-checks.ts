@@ -16,7 +16,7 @@ import type { Database } from "./database.ts";
 import { inSnapshot, inTransaction } from "./database.ts";
 import { lockStat, replaceStat } from "./fold.ts";
 import { numberNames, numberOf } from "./names.ts";
-import { createRetentionStore } from "./retention.ts";
+import { completeSince } from "./result-days.ts";
 import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
 
 export const createStatCheckStore = (database: Database) => ({
@@ -61,7 +61,7 @@ export const createStatCheckStore = (database: Database) => ({
         (each) => each.place.time === time,
       );
       // Checked last: only results before this time are removed.
-      if (time < (await createRetentionStore(transaction).completeSince())) return undefined;
+      if (time < (await completeSince(transaction))) return undefined;
       const summary = recomputed?.summary ?? EMPTY_SUMMARY;
       const differences = differencesOf(stored?.summary ?? EMPTY_SUMMARY, summary);
       const differ = Object.keys(differences).length > 0;
