@@ -156,6 +156,21 @@ export type AgentBus = Pick<
 >;
 
 export const DEDUPLICATION_WINDOW_MS = 120_000;
+
+/** Identifies the message that holds these ticks: the same each time they are published. */
+export const tickKey = (ticks: readonly Tick[]): string =>
+  ticks.map(({ result_id }) => result_id).join("\n");
+
+/**
+ * Like `tickKey`. One agent's reports of a run are equal. Two agents' differ: one made the calls,
+ * the other was too late.
+ */
+export const reportKey = (reports: readonly RunReport[]): string =>
+  reports.map(({ run_id, agent_id }) => `${run_id} ${agent_id}`).join("\n");
+
+/** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
+export const MAX_UNDER_WAY = 1000;
+
 export const MAX_REPORTS_PER_MESSAGE = 1000;
 /** Results of the same calls share pages of indexes and rows of statistics: larger is cheaper. */
 export const MAX_REPORTS_PER_BATCH = 5000;

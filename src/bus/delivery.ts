@@ -9,7 +9,11 @@ import type { Logger } from "../runtime/logger.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
 
-export const MESSAGE_KINDS = ["ticks", "reports", "heartbeat", "credentials request"] as const;
+/** What is kept until it is handled. */
+export const CONTENTS = ["ticks", "reports"] as const;
+export type Content = (typeof CONTENTS)[number];
+
+export const MESSAGE_KINDS = [...CONTENTS, "heartbeat", "credentials request"] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
 /** Passes messages to a handler. */

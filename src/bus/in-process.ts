@@ -5,7 +5,7 @@ import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { BacklogAt, Bus } from "./bus.ts";
-import { REPORT_MAX_AGE_MS, TICK_MAX_AGE_MS } from "./bus.ts";
+import { REPORT_MAX_AGE_MS, reportKey, TICK_MAX_AGE_MS, tickKey } from "./bus.ts";
 import type { Observer } from "./delivery.ts";
 import { receiveReports, receiveTicks } from "./delivery.ts";
 import { createQuestionLines } from "./questions.ts";
@@ -72,12 +72,12 @@ export function createInProcessBus(options: InProcessBusOptions): Bus {
 const TICKS = {
   kind: "ticks",
   maxAgeMs: TICK_MAX_AGE_MS,
-  keyOf: ({ result_id }: Tick) => result_id,
+  keyOf: tickKey,
 } as const;
 const REPORTS = {
   kind: "reports",
   maxAgeMs: REPORT_MAX_AGE_MS,
-  keyOf: ({ run_id, agent_id }: RunReport) => `${run_id} ${agent_id}`,
+  keyOf: reportKey,
 } as const;
 
 function ticksLeft(queue: Queue<Tick>, location_id: string, now: number): BacklogAt {

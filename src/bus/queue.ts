@@ -2,8 +2,8 @@
 import type { Clock } from "../runtime/clock.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import type { Consumer } from "./bus.ts";
-import { DEDUPLICATION_WINDOW_MS } from "./bus.ts";
-import type { MessageKind, Observer, Receiver } from "./delivery.ts";
+import { DEDUPLICATION_WINDOW_MS, MAX_UNDER_WAY } from "./bus.ts";
+import type { Content, Observer, Receiver } from "./delivery.ts";
 
 interface Message<T> {
   readonly items: readonly T[];
@@ -20,15 +20,12 @@ interface Taker<T> {
 
 interface QueueOptions<T> extends Observer {
   readonly clock: Clock;
-  readonly kind: MessageKind;
+  readonly kind: Content;
   /** Older messages are dropped. */
   readonly maxAgeMs: number;
-  /** Identifies the item: the same each time it is published. */
-  readonly keyOf: (item: T) => string;
+  /** Identifies the message of the items: the same each time they are published. */
+  readonly keyOf: (items: readonly T[]) => string;
 }
-
-/** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
-const MAX_UNDER_WAY = 1000;
 
 export type Queue<T> = ReturnType<typeof createQueue<T>>;
 
@@ -69,7 +66,7 @@ export function createQueue<T>(options: QueueOptions<T>) {
     /** Does nothing when the same items were published within the window. */
     publish(items: readonly T[]): void {
       const now = clock.monotonic();
-      if (isDuplicate(items.map(keyOf).join("\n"), now)) return;
+      if (isDuplicate(keyOf(items), now)) return;
       const message = { items: items.map(freeze), storedAt: now, attempts: 0 };
       open.set(message.items, now);
       backlog.add(message);

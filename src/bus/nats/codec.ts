@@ -12,7 +12,8 @@ import { runReportValidator } from "../../model/result.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../../model/location.ts";
 import { heartbeatAnswerValidator, heartbeatValidator } from "../../model/location.ts";
 import type { Validator } from "../../model/validate.ts";
-import { MAX_REPORTS_PER_MESSAGE } from "../bus.ts";
+import { MAX_REPORTS_PER_MESSAGE, reportKey, tickKey } from "../bus.ts";
+import type { Content } from "../delivery.ts";
 
 export interface EncodedMessage<T = unknown> {
   readonly text: string;
@@ -67,27 +68,22 @@ export const decodeHeartbeatAnswer = (text: string): HeartbeatAnswer =>
 export const decodeCallCredentials = (text: string): CallCredentials =>
   callCredentialsValidator.parse(parse(text));
 
-type Batch = "ticks" | "reports";
-
 interface Packing<T> {
-  readonly name: Batch;
+  readonly name: Content;
   readonly runIdOf: (item: T) => string;
-  /** Identifies an item when it is published again. */
-  readonly keyOf: (item: T) => string;
+  readonly keyOf: (items: readonly T[]) => string;
 }
 
 const TICKS: Packing<Tick> = {
   name: "ticks",
   runIdOf: ({ result_id }) => result_id,
-  keyOf: ({ result_id }) => result_id,
+  keyOf: tickKey,
 };
 
-// One agent's reports of a run are equal. Two agents' differ: one made the calls, the other was too
-// late.
 const REPORTS: Packing<RunReport> = {
   name: "reports",
   runIdOf: ({ run_id }) => run_id,
-  keyOf: ({ run_id, agent_id }) => `${run_id} ${agent_id}`,
+  keyOf: reportKey,
 };
 
 function pack<T>(
@@ -102,7 +98,7 @@ function pack<T>(
   const finish = (): void => {
     if (parts.length === 0) return;
     const text = `{"${name}":[${parts.join(",")}]}`;
-    const key = packed.map(keyOf).join("\n");
+    const key = keyOf(packed);
     messages.push({ text, key, items: packed, runIds: packed.map(runIdOf) });
     [packed, parts, bytes] = [[], [], 0];
   };
@@ -125,12 +121,12 @@ function pack<T>(
 }
 
 function unpack<T extends { readonly location_id: string }>(
-  name: Batch,
+  name: Content,
   text: string,
   validator: Validator<T>,
   locationId: string,
 ): T[] {
-  const items = (parse(text) as Partial<Record<Batch, unknown>> | null)?.[name];
+  const items = (parse(text) as Partial<Record<Content, unknown>> | null)?.[name];
   if (!Array.isArray(items) || items.length === 0) throw new Error(`the message holds no ${name}`);
   return items.map((item, at) => checked(`${name}[${at}]`, item, validator, locationId));
 }

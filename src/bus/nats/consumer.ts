@@ -4,6 +4,7 @@ import type { ConsumerMessages, Consumer as JetStreamConsumer, JsMsg } from "@na
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { retry } from "../../runtime/retry.ts";
+import { MAX_UNDER_WAY } from "../bus.ts";
 import type { Consumer } from "../bus.ts";
 import type { Receiver } from "../delivery.ts";
 import type { NatsLink } from "./connection.ts";
@@ -100,8 +101,6 @@ interface PullOptions<T> extends Source<T>, Pick<ConsumersOptions, "link" | "clo
   readonly onFault: (fault: unknown, failures?: number) => void;
 }
 
-/** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
-const MAX_UNDER_WAY = 1000;
 // The server disconnects a client with more than 64 MiB pending (max_pending), and a message may
 // have 1 MiB (max_payload).
 const MAX_REQUESTED = 60;

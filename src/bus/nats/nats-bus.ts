@@ -5,7 +5,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { checkLocationId, locationOf } from "../../model/location.ts";
 import type { Bus, BusStatus, HeartbeatHandler, QuestionHandler } from "../bus.ts";
-import type { MessageKind } from "../delivery.ts";
+import type { Content, MessageKind } from "../delivery.ts";
 import { receiveReports, receiveTicks } from "../delivery.ts";
 import { createQuestionListener } from "../questions.ts";
 import type { Question } from "../questions.ts";
@@ -19,7 +19,6 @@ import { REPORTS, TICKS, publish } from "./publisher.ts";
 import { CREDENTIALS, HEARTBEATS, ask, listen } from "./questions.ts";
 import type { Questions } from "./questions.ts";
 import { watchRoom } from "./room.ts";
-import type { StreamContent } from "./room.ts";
 import type { SealerOf } from "./sealing.ts";
 import { createAgentAccess, createHubAccess } from "./stream-access.ts";
 import type { StreamAccess } from "./stream-access.ts";
@@ -48,7 +47,7 @@ export interface NatsBusOptions {
   /** Called for each message that could not be opened or decoded. */
   readonly onDropped?: (kind: MessageKind) => void;
   /** Called for each message that NATS had no room for. */
-  readonly onRefused?: (content: StreamContent) => void;
+  readonly onRefused?: (content: Content) => void;
   /** A message without a sign of life for this long is redelivered; default 10 s. */
   readonly ackWaitMs?: number;
   /** A server that leaves a ping unanswered for this long counts as lost; default 5 s. */

@@ -8,11 +8,12 @@ import type { Tick } from "../../model/tick.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { retry } from "../../runtime/retry.ts";
 import { TooLargeError } from "../bus.ts";
+import type { Content } from "../delivery.ts";
 import { encodeReports, encodeTicks } from "./codec.ts";
 import type { Encoded, EncodedMessage } from "./codec.ts";
 import type { NatsLink } from "./connection.ts";
 import { isForbidden, isNoResponders, isNoRoom, isOverMaximum, textOf } from "./errors.ts";
-import type { Room, StreamContent } from "./room.ts";
+import type { Room } from "./room.ts";
 import { placeOf, sealMessage } from "./sealing.ts";
 import type { SealedMessage, SealerOf } from "./sealing.ts";
 import type { StreamAccess } from "./stream-access.ts";
@@ -30,12 +31,12 @@ export interface Publisher {
 /** Where messages go. */
 export interface Destination {
   readonly subject: string;
-  readonly content: StreamContent;
+  readonly content: Content;
 }
 
 /** How one kind of item travels. */
 export interface Items<T> {
-  readonly content: StreamContent;
+  readonly content: Content;
   readonly subjectOf: (locationId: string) => string;
   readonly encode: (items: readonly T[], maxBytes: number) => Encoded<T>;
 }
