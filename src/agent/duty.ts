@@ -1,6 +1,6 @@
 // Decides whether the agent takes ticks: not while the hub drains it or refuses its version.
 import type { AgentBus, Consumer } from "../bus/bus.ts";
-import type { HeartbeatAnswer } from "../model/location.ts";
+import type { HeartbeatAnswer } from "../model/heartbeat.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Intake } from "./intake.ts";
 

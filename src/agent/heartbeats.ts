@@ -2,8 +2,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { AgentBus } from "../bus/bus.ts";
 import { PROTOCOL } from "../model/agent.ts";
-import { HEARTBEAT_INTERVAL_MS, HEARTBEATS_OF_SILENCE } from "../model/location.ts";
-import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
+import { HEARTBEAT_INTERVAL_MS, HEARTBEATS_OF_SILENCE } from "../model/heartbeat.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../model/heartbeat.ts";
 import { isPublicAddress } from "../net/egress.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { HubClock } from "./hub-clock.ts";

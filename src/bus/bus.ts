@@ -1,9 +1,10 @@
 // The port between hub and agents. Adapters: in-process.ts, and nats/ for NATS JetStream.
 import { AppError } from "../model/errors.ts";
+import { checkLocationId } from "../model/location.ts";
 import type { Tick } from "../model/tick.ts";
 import type { RunReport } from "../model/result.ts";
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
-import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../model/heartbeat.ts";
 
 /** The bus can never carry these runs. */
 export class TooLargeError extends AppError {
@@ -154,6 +155,14 @@ export type AgentBus = Pick<
   | "seenAt"
   | "close"
 >;
+
+/** Returns the location of the items; throws if they have several. */
+export function locationOf(items: readonly { readonly location_id: string }[]): string {
+  const [first = "", ...others] = new Set(items.map((item) => item.location_id));
+  if (others.length > 0)
+    throw new Error("items that are published together must be of one location");
+  return checkLocationId(first);
+}
 
 export const DEDUPLICATION_WINDOW_MS = 120_000;
 

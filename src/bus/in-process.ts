@@ -1,11 +1,11 @@
 // The bus within one process: queues in memory that keep the promises of the port.
 import { unavailable } from "../model/errors.ts";
-import { checkLocationId, locationOf } from "../model/location.ts";
+import { checkLocationId } from "../model/location.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { BacklogAt, Bus } from "./bus.ts";
-import { REPORT_MAX_AGE_MS, reportKey, TICK_MAX_AGE_MS, tickKey } from "./bus.ts";
+import { locationOf, REPORT_MAX_AGE_MS, reportKey, TICK_MAX_AGE_MS, tickKey } from "./bus.ts";
 import type { Observer } from "./delivery.ts";
 import { receiveReports, receiveTicks } from "./delivery.ts";
 import { createQuestionLines } from "./questions.ts";

@@ -1,7 +1,7 @@
 // Agents' questions to the hub: best effort, neither stored nor redelivered. Each question goes to
 // one consumer, which may answer it while the asker waits.
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
-import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../model/heartbeat.ts";
 import { createSemaphore } from "../runtime/semaphore.ts";
 import type { Bus, Consumer, QuestionHandler } from "./bus.ts";
 import { ANSWER_MS } from "./bus.ts";

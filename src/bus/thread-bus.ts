@@ -4,7 +4,7 @@ import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { MessagePort } from "node:worker_threads";
 import { unavailable } from "../model/errors.ts";
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
-import type { Heartbeat, HeartbeatAnswer } from "../model/location.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../model/heartbeat.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";

@@ -5,7 +5,7 @@ import type { Column } from "../client/table.ts";
 import { agentStateOf, describeAgent } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
 import { invalid } from "../model/errors.ts";
-import { HEARTBEAT_INTERVAL_MS } from "../model/location.ts";
+import { HEARTBEAT_INTERVAL_MS } from "../model/heartbeat.ts";
 import { show } from "../model/validate.ts";
 import { screenOf } from "./api-client.ts";
 import { audit, examples, withStore } from "./command.ts";

@@ -1,5 +1,5 @@
 // The process with these settings: its readiness and its spools.
-import { HEARTBEATS_OF_SILENCE } from "../model/location.ts";
+import { HEARTBEATS_OF_SILENCE } from "../model/heartbeat.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";

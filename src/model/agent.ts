@@ -1,7 +1,7 @@
 // Agents as the hub sees them: which versions it works with, their states, and how many it lists.
 import { formatInstant } from "./instant.ts";
-import { HEARTBEAT_INTERVAL_MS, HEARTBEATS_OF_SILENCE } from "./location.ts";
-import type { Heartbeat } from "./location.ts";
+import { HEARTBEAT_INTERVAL_MS, HEARTBEATS_OF_SILENCE } from "./heartbeat.ts";
+import type { Heartbeat } from "./heartbeat.ts";
 
 /**
  * The version of the protocol between hub and agents. It increases when older agents could no

@@ -7,7 +7,7 @@ import {
   SILENT_MS,
 } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
-import type { Heartbeat } from "../model/location.ts";
+import type { Heartbeat } from "../model/heartbeat.ts";
 import type { Database } from "./database.ts";
 
 export interface Seen {

@@ -6,7 +6,7 @@ import { createAgentMetrics } from "../../src/agent/metrics.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { unavailable } from "../../src/model/errors.ts";
-import type { Heartbeat } from "../../src/model/location.ts";
+import type { Heartbeat } from "../../src/model/heartbeat.ts";
 import type { ReportedResult, RunReport } from "../../src/model/result.ts";
 import { startOf } from "../../src/model/tick.ts";
 import type { Tick } from "../../src/model/tick.ts";

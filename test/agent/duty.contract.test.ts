@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createAgent } from "../../src/agent/agent.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
-import type { Heartbeat, HeartbeatAnswer } from "../../src/model/location.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../../src/model/heartbeat.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";

@@ -5,7 +5,7 @@ import { authorizeAmazon } from "../../src/agent/authorize/amazon.ts";
 import { signOAuth1 } from "../../src/agent/authorize/oauth1.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
 import type { Authorization } from "../../src/model/authorization.ts";
-import type { Heartbeat } from "../../src/model/location.ts";
+import type { Heartbeat } from "../../src/model/heartbeat.ts";
 import type { ReportedResult } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";

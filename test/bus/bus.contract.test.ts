@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { ANSWER_MS } from "../../src/bus/bus.ts";
-import type { Heartbeat } from "../../src/model/location.ts";
+import type { Heartbeat } from "../../src/model/heartbeat.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { until } from "../support/until.ts";

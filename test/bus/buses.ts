@@ -8,7 +8,7 @@ import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
 import type { NatsBusOptions } from "../../src/bus/nats/nats-bus.ts";
 import { placeOf } from "../../src/bus/nats/sealing.ts";
 import { createThreadBus, serveThreadBus } from "../../src/bus/thread-bus.ts";
-import type { Heartbeat } from "../../src/model/location.ts";
+import type { Heartbeat } from "../../src/model/heartbeat.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createKeyRing } from "../../src/compose/location-keys.ts";

@@ -7,7 +7,7 @@ import type { Bus } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
 import { answerPlaceOf, placeOf } from "../../src/bus/nats/sealing.ts";
 import { locationOfSubject } from "../../src/bus/nats/topology.ts";
-import type { Heartbeat } from "../../src/model/location.ts";
+import type { Heartbeat } from "../../src/model/heartbeat.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import {
   aHeartbeat,

@@ -5,7 +5,7 @@ import { createAgentMetrics } from "../../src/agent/metrics.ts";
 import { createAggregator } from "../../src/aggregator/aggregator.ts";
 import { createAggregatorMetrics } from "../../src/aggregator/metrics.ts";
 import { PROTOCOL, agentStateOf } from "../../src/model/agent.ts";
-import type { Heartbeat } from "../../src/model/location.ts";
+import type { Heartbeat } from "../../src/model/heartbeat.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Service } from "../../src/runtime/lifecycle.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";

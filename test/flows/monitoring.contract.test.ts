@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PROTOCOL } from "../../src/model/agent.ts";
-import type { HeartbeatAnswer } from "../../src/model/location.ts";
+import type { HeartbeatAnswer } from "../../src/model/heartbeat.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import type { PendingRun } from "../../src/store/records.ts";
 import type { ListedResult } from "../support/client.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { heartbeatAnswerValidator, heartbeatValidator } from "../../src/model/location.ts";
+import { heartbeatAnswerValidator, heartbeatValidator } from "../../src/model/heartbeat.ts";
 import { aHeartbeat } from "../bus/buses.ts";
 
 const complete = {

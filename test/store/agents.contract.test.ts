@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Heartbeat } from "../../src/model/location.ts";
+import type { Heartbeat } from "../../src/model/heartbeat.ts";
 import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { T0 } from "../support/runs.ts";

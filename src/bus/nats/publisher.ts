@@ -2,12 +2,11 @@
 import type { JetStreamClient } from "@nats-io/jetstream";
 import { headers } from "@nats-io/transport-node";
 import { unavailable } from "../../model/errors.ts";
-import { locationOf } from "../../model/location.ts";
 import type { RunReport } from "../../model/result.ts";
 import type { Tick } from "../../model/tick.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { retry } from "../../runtime/retry.ts";
-import { TooLargeError } from "../bus.ts";
+import { locationOf, TooLargeError } from "../bus.ts";
 import type { Content } from "../delivery.ts";
 import { encodeReports, encodeTicks } from "./codec.ts";
 import type { Encoded, EncodedMessage } from "./codec.ts";

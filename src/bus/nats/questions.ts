@@ -1,10 +1,9 @@
 // Agents' questions on plain NATS, as requests; the replies are the hub's answers.
 import { randomUUID } from "node:crypto";
 import type { CallCredentials, CredentialsRequest } from "../../model/call-credentials.ts";
-import { locationOf } from "../../model/location.ts";
-import type { Heartbeat, HeartbeatAnswer } from "../../model/location.ts";
+import type { Heartbeat, HeartbeatAnswer } from "../../model/heartbeat.ts";
 import type { Consumer } from "../bus.ts";
-import { ANSWER_MS } from "../bus.ts";
+import { ANSWER_MS, locationOf } from "../bus.ts";
 import type { MessageKind } from "../delivery.ts";
 import type { Question, QuestionListener } from "../questions.ts";
 import {
