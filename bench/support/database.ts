@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { findPostgres } from "../../test/support/programs.ts";
 import { startPostgres } from "../../test/support/postgres.ts";
-import { createSealer } from "../../src/runtime/secrets.ts";
+import { createSealer } from "../../src/runtime/sealer.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { StoreOptions } from "../../src/store/open-store.ts";

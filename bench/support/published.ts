@@ -7,7 +7,7 @@ import type { Bus } from "../../src/bus/bus.ts";
 import { createKeyRing } from "../../src/compose/location-keys.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import { locationKeyOf } from "../../src/runtime/secrets.ts";
+import { locationKeyOf } from "../../src/runtime/derived-keys.ts";
 import { sleep } from "./children.ts";
 import { MASTER_KEY } from "./database.ts";
 import { LOCATION } from "./deployments.ts";

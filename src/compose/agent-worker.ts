@@ -10,7 +10,7 @@ import type { Logger, LogSettings } from "../runtime/logger.ts";
 import type { MetricsSnapshot } from "../runtime/exposition.ts";
 import { releaseMemory } from "../runtime/memory.ts";
 import { Registry, snapshotOf } from "../runtime/metrics.ts";
-import { SealError } from "../runtime/secrets.ts";
+import { SealError } from "../runtime/sealer.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
 import { composeAgent } from "./agent.ts";
 import type { AgentOrder } from "./agent.ts";

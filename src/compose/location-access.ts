@@ -4,7 +4,7 @@ import { publicKeyOf, userSeedOf } from "../bus/nats/nkey.ts";
 import type { Config } from "../config/config.ts";
 import { keyVersionsAt } from "../model/location-key.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
-import { hubNkeyOf, locationKeyOf, locationNkeyOf } from "../runtime/secrets.ts";
+import { hubNkeyOf, locationKeyOf, locationNkeyOf } from "../runtime/derived-keys.ts";
 import type { StoredLocation } from "../store/records.ts";
 import { masterKeyOf } from "./store.ts";
 

@@ -3,7 +3,8 @@ import type { SealerOf } from "../bus/nats/sealing.ts";
 import type { Config } from "../config/config.ts";
 import { createMessageSealer } from "../runtime/message-sealer.ts";
 import type { MessageSealer } from "../runtime/message-sealer.ts";
-import { locationKeyOf, SealError } from "../runtime/secrets.ts";
+import { locationKeyOf } from "../runtime/derived-keys.ts";
+import { SealError } from "../runtime/sealer.ts";
 
 /**
  * Returns the keys of a location, 32 bytes each: the first seals, all open. Throws if it has none.

@@ -4,8 +4,8 @@ import { systemClock } from "../runtime/clock.ts";
 import type { RetentionDays } from "../model/retention.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { createSealer } from "../runtime/secrets.ts";
-import type { Sealer } from "../runtime/secrets.ts";
+import { createSealer } from "../runtime/sealer.ts";
+import type { Sealer } from "../runtime/sealer.ts";
 import type { StoreOptions } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 

@@ -3,7 +3,7 @@ import type { BusFacts } from "../bus/bus-facts.ts";
 import type { Config, ReadConfig } from "../config/config.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { OpsAnswer } from "../runtime/ops-client.ts";
-import type { Sealer } from "../runtime/secrets.ts";
+import type { Sealer } from "../runtime/sealer.ts";
 import type { Inspection } from "../store/inspection.ts";
 import { NotApplicable } from "./check.ts";
 

@@ -3,7 +3,8 @@
 // `jose` would take ten times the CPU time.
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 import type { KeyObject } from "node:crypto";
-import { deriveSecret, keyIdFrom, SealError } from "./secrets.ts";
+import { deriveSecret, idOfKey } from "./derived-keys.ts";
+import { SealError } from "./sealer.ts";
 
 export type MessageSealer = ReturnType<typeof createMessageSealer>;
 
@@ -47,7 +48,7 @@ export function createMessageSealer(keys: readonly [Uint8Array, ...Uint8Array[]]
 }
 
 const keyFrom = (key: Uint8Array): Key => ({
-  id: keyIdFrom(key),
+  id: idOfKey(key),
   encryption: deriveSecret(key, "encryption of messages"),
 });
 

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Actor } from "../model/access.ts";
 import { unreadable } from "../model/errors.ts";
 import type { ResourceKind } from "../model/resource.ts";
-import type { Sealer } from "../runtime/secrets.ts";
+import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
 import { chunksOf, isAmong } from "./database.ts";
 import { listQuery, matching, ofKind, sizesQuery, workspacesQuery } from "./document-lists.ts";

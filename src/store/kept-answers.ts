@@ -1,5 +1,5 @@
 // Keeps answers for repeated requests. They are sealed: some hold secrets that are shown only once.
-import type { Sealer } from "../runtime/secrets.ts";
+import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
 import type { Sealing } from "./documents.ts";
 import type { KeptAnswer } from "./records.ts";

@@ -1,7 +1,7 @@
 // The master keys that the database is sealed with, and their rotation.
 import { sql } from "kysely";
-import { keyIdOf, SealError } from "../runtime/secrets.ts";
-import type { Sealer } from "../runtime/secrets.ts";
+import { keyIdOf, SealError } from "../runtime/sealer.ts";
+import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
 import type { Sealing } from "./documents.ts";

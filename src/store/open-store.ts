@@ -1,7 +1,7 @@
 // Opens the store over either database.
 import { UnavailableError } from "../model/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Sealer } from "../runtime/secrets.ts";
+import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
 import type { Sealing } from "./documents.ts";
 import { assertKeysHeld } from "./master-keys.ts";

@@ -2,7 +2,7 @@
 import { constants, copyFileSync, existsSync, linkSync, renameSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../runtime/clock.ts";
-import type { Sealer } from "../runtime/secrets.ts";
+import type { Sealer } from "../runtime/sealer.ts";
 import { checkCopy, contentsOf, unwritable } from "./backup.ts";
 import type { Contents } from "./backup.ts";
 import { assertOpens } from "./master-keys.ts";

@@ -2,8 +2,8 @@
 import { RESOURCE_SCHEMAS } from "../model/resources.ts";
 import { hasSecrets, replaceAt, secretPaths } from "../model/secrets.ts";
 import type { Path } from "../model/secrets.ts";
-import { keyIdOf } from "../runtime/secrets.ts";
-import type { Sealer } from "../runtime/secrets.ts";
+import { keyIdOf } from "../runtime/sealer.ts";
+import type { Sealer } from "../runtime/sealer.ts";
 
 /** The schemas of the kinds that have secret fields. */
 const SCHEMAS = new Map(

@@ -15,7 +15,7 @@ import { createKeyRing } from "../../src/compose/location-keys.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import { locationKeyOf } from "../../src/runtime/secrets.ts";
+import { locationKeyOf } from "../../src/runtime/derived-keys.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { track } from "../support/no-leftovers.ts";
 import { T0, aReport, aRun } from "../support/runs.ts";

@@ -4,7 +4,7 @@ import { agentKeysOf, createKeyRing } from "../../src/compose/location-keys.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { openDataDir } from "../../src/runtime/data-dir.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import { locationKeyOf } from "../../src/runtime/secrets.ts";
+import { locationKeyOf } from "../../src/runtime/derived-keys.ts";
 import { makeFolder } from "../support/process.ts";
 import { createTestDatabase } from "../support/stores.ts";
 

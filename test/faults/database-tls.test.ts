@@ -8,7 +8,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isUnavailable } from "../../src/model/errors.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { createSealer } from "../../src/runtime/secrets.ts";
+import { createSealer } from "../../src/runtime/sealer.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { createCertificates } from "../support/certificates.ts";

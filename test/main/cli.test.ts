@@ -9,7 +9,7 @@ import { createApi } from "../../src/client/api.ts";
 import { runCommand } from "../../src/commands/command-line.ts";
 import { periodStart } from "../../src/model/periods.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { createSealer } from "../../src/runtime/secrets.ts";
+import { createSealer } from "../../src/runtime/sealer.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { freePort } from "../support/free-port.ts";

@@ -11,7 +11,7 @@ import { runCommand } from "../../src/commands/command-line.ts";
 import { DoctorReportSchema } from "../../src/doctor/finding.ts";
 import type { DoctorReport, State } from "../../src/doctor/finding.ts";
 import { createValidator } from "../../src/model/validate.ts";
-import { locationKeyOf } from "../../src/runtime/secrets.ts";
+import { locationKeyOf } from "../../src/runtime/derived-keys.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { freePort } from "../support/free-port.ts";
 import { natsAccounts } from "../support/nats-accounts.ts";

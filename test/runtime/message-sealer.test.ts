@@ -1,7 +1,8 @@
 import { compactDecrypt } from "jose/jwe/compact/decrypt";
 import { describe, expect, it } from "vitest";
 import { createMessageSealer } from "../../src/runtime/message-sealer.ts";
-import { deriveSecret, SealError } from "../../src/runtime/secrets.ts";
+import { deriveSecret } from "../../src/runtime/derived-keys.ts";
+import { SealError } from "../../src/runtime/sealer.ts";
 
 const [first, second] = [1, 2].map((byte) => new Uint8Array(32).fill(byte)) as [
   Uint8Array,

@@ -11,7 +11,7 @@ import { openSqlite } from "../../src/store/sqlite.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { createSealer } from "../../src/runtime/secrets.ts";
+import { createSealer } from "../../src/runtime/sealer.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { aCall, T0 } from "../support/runs.ts";

@@ -9,7 +9,7 @@ import { simulationOn, weeksUpTo } from "../../src/compose/simulation.ts";
 import { SCHEDULER_LEASE } from "../../src/model/slots.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { createSealer } from "../../src/runtime/secrets.ts";
+import { createSealer } from "../../src/runtime/sealer.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { fillStore } from "../../src/simulation/fill-store.ts";
 import { planOf } from "../../src/simulation/plan.ts";

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { expect, vi } from "vitest";
 import { SCHEDULER_LEASE, slotOf } from "../../src/model/slots.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { createSealer } from "../../src/runtime/secrets.ts";
+import { createSealer } from "../../src/runtime/sealer.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { StoreOptions } from "../../src/store/open-store.ts";
 import type { Schedule } from "../../src/store/records.ts";

@@ -9,7 +9,7 @@ import type { StoreOptions } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
-import { createSealer } from "../../src/runtime/secrets.ts";
+import { createSealer } from "../../src/runtime/sealer.ts";
 import { track } from "./no-leftovers.ts";
 import { createDatabase } from "./postgres.ts";
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { createSealer, keyIdOf, SealError } from "../../src/runtime/secrets.ts";
+import { createSealer, keyIdOf, SealError } from "../../src/runtime/sealer.ts";
 
 const [first, second] = [randomBytes(32), randomBytes(32)];
 

@@ -1,9 +1,9 @@
 // Seals texts at rest: compact JWE (RFC 7516), `dir` with A256GCM, each bound to its place.
-import { createSecretKey, hkdfSync } from "node:crypto";
 import type { KeyObject } from "node:crypto";
 import { decodeProtectedHeader } from "jose/decode/protected_header";
 import { compactDecrypt } from "jose/jwe/compact/decrypt";
 import { CompactEncrypt } from "jose/jwe/compact/encrypt";
+import { deriveSecret, idOfKey } from "./derived-keys.ts";
 
 export interface Sealer {
   /** The id of the sealing key. */
@@ -36,8 +36,8 @@ interface Key {
 const ENCRYPTION = "A256GCM";
 
 export function createSealer({ current, old = [] }: MasterKeys): Sealer {
-  const sealing = deriveKey(current);
-  const opening = new Map([sealing, ...old.map(deriveKey)].map((key) => [key.id, key]));
+  const sealing = keyFrom(current);
+  const opening = new Map([sealing, ...old.map(keyFrom)].map((key) => [key.id, key]));
   return {
     keyId: sealing.id,
     keyIds: [...opening.keys()],
@@ -83,37 +83,7 @@ async function decrypt(sealed: string, place: string, { secret }: Key) {
 }
 
 /** Derived, because the master key serves other purposes too. */
-const deriveKey = (master: Uint8Array): Key => ({
-  id: keyIdFrom(master),
+const keyFrom = (master: Uint8Array): Key => ({
+  id: idOfKey(master),
   secret: deriveSecret(master, "encryption at rest"),
 });
-
-/** Does not reveal the key. */
-export const keyIdFrom = (key: Uint8Array): string => derive(key, "key id", 6).toString("hex");
-
-/** Derives 32 bytes for one use. */
-export const deriveSecret = (key: Uint8Array, use: string): KeyObject =>
-  createSecretKey(derive(key, use, 32));
-
-const derive = (key: Uint8Array, use: string, bytes: number): Buffer =>
-  Buffer.from(hkdfSync("sha256", key, "", `sonde ${use}`, bytes));
-
-/**
- * Returns the key that seals messages between the hub and a location's agents: 32 bytes, derived
- * from the master key without revealing it. `version`: 1, plus one with each rotation.
- */
-export const locationKeyOf = (master: Uint8Array, locationId: string, version = 1): Uint8Array =>
-  derive32(master, `location ${locationId}${version === 1 ? "" : ` v${version}`}`);
-
-/** Returns the 32 bytes behind the nkey with which the hub authenticates to NATS. */
-export const hubNkeyOf = (master: Uint8Array): Uint8Array => derive32(master, "nats hub");
-
-/** Returns the 32 bytes behind the nkey with which a location's agents authenticate to NATS. */
-export const locationNkeyOf = (
-  master: Uint8Array,
-  locationId: string,
-  version: number,
-): Uint8Array => derive32(master, `nats user ${locationId} v${version}`);
-
-const derive32 = (master: Uint8Array, use: string): Uint8Array =>
-  new Uint8Array(derive(master, use, 32));
