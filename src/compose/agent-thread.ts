@@ -4,6 +4,7 @@ import { MessageChannel, Worker } from "node:worker_threads";
 import type { MessagePort } from "node:worker_threads";
 import type { Bus } from "../bus/bus.ts";
 import { serveThreadBus } from "../bus/thread-bus.ts";
+import { isAgent, isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
 import type { WatchedNetwork } from "../net/own-network.ts";
 import type { Service } from "../runtime/lifecycle.ts";
@@ -25,9 +26,10 @@ const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 24 };
 /**
  * Returns how many agents of this process get a thread: none if a single agent is its only role.
  */
-export function agentThreadsOf({ roles, agentThreads }: Config): number {
-  if (!roles.includes("agent")) return 0;
-  return roles.length === 1 && agentThreads === 1 ? 0 : agentThreads;
+export function agentThreadsOf(config: Config): number {
+  const { agentThreads } = config;
+  if (!isAgent(config)) return 0;
+  return !isHub(config) && agentThreads === 1 ? 0 : agentThreads;
 }
 
 /** Starts the thread; it loads its modules while it waits for its order. */

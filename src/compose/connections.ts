@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Bus } from "../bus/bus.ts";
 import { createCallMetrics } from "../call-metrics/call-metrics.ts";
+import { isAgent, isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Service } from "../runtime/lifecycle.ts";
@@ -65,8 +66,7 @@ export async function openConnections(
 ): Promise<Connections> {
   const closeLater = (name: string, stop: Service["stop"]): void =>
     void opened.push({ name, start: async () => undefined, stop });
-  const needsStore = config.roles.some((role) => role !== "agent");
-  if (needsStore && !config.databaseUrl) {
+  if (isHub(config) && !config.databaseUrl) {
     const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir);
     closeLater("data folder", async () => unlock());
   }
@@ -81,12 +81,12 @@ export async function openConnections(
   closeLater("agents' threads", async () => {
     await Promise.all(agentThreads.map((thread) => thread.end()));
   });
-  const agents = config.roles.includes("agent") ? config.agentThreads : 0;
+  const agents = isAgent(config) ? config.agentThreads : 0;
   const { ids: agentIds, release } = claimAgentIds(dataDir, agents, log);
   closeLater("agents' ids", async () => release());
   const registry = createRegistry({ version: VERSION });
   const calls = callMetricsOf(config, registry);
-  const store = needsStore
+  const store = isHub(config)
     ? await openConfiguredStore(config, dataDir, log, {
         metrics: createDatabaseMetrics(registry),
         ...(calls && { onStored: (results) => calls.record(results) }),
@@ -124,8 +124,8 @@ const callMetricsOf = ({ roles, callMetrics, callMetricsMax }: Config, registry:
     ? createCallMetrics(registry, callMetricsMax)
     : undefined;
 
-async function prepareStore(store: Store, bus: Bus, { roles, location }: Config): Promise<void> {
-  await ensureLocation(store, location, { served: roles.includes("agent") });
+async function prepareStore(store: Store, bus: Bus, config: Config): Promise<void> {
+  await ensureLocation(store, config.location, { served: isAgent(config) });
   // Messages of an in-memory bus are lost with the process.
   if (!bus.durable) await store.pendingRuns.markAllUnpublished();
 }

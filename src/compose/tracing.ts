@@ -1,5 +1,6 @@
 // Traces the runs that this process orders and records, if a collector is configured.
 import type { Bus } from "../bus/bus.ts";
+import { isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -24,12 +25,12 @@ export interface TracedBus {
  * is only an agent traces nothing: its runs' spans follow from its reports.
  */
 export async function traceConfiguredBus(
-  { otlpUrl, otlpHeaders = {}, otlpSample, roles }: Config,
+  config: Config,
   bus: Bus,
   { log, registry, name }: TracingParts,
 ): Promise<TracedBus> {
-  const isHub = roles.some((role) => role !== "agent");
-  if (otlpUrl === undefined || !isHub) return { bus, close: async () => undefined };
+  const { otlpUrl, otlpHeaders = {}, otlpSample, roles } = config;
+  if (otlpUrl === undefined || !isHub(config)) return { bus, close: async () => undefined };
   const [{ createTracing }, { traceBus }] = await Promise.all([
     import("../runtime/tracing.ts"),
     import("../tracing/traced-bus.ts"),

@@ -17,6 +17,12 @@ export type Config = {
   readonly [Name in keyof Settings]: ValueOf<Settings[Name]>;
 };
 
+/** Whether the process has a role beside that of an agent, and so needs the store. */
+export const isHub = ({ roles }: Pick<Config, "roles">): boolean =>
+  roles.some((role) => role !== "agent");
+
+export const isAgent = ({ roles }: Pick<Config, "roles">): boolean => roles.includes("agent");
+
 export const readEnvironment = (): Environment => process.env;
 
 const PREFIX = "SONDE_";
@@ -167,8 +173,7 @@ function contradictions(config: Config): string[] {
     faults.push(
       `SONDE_ROLES: ${show(roles.join(","))} leaves ${missing.join(", ")} to other processes: set SONDE_NATS_URL (the in-process bus cannot reach them)`,
     );
-  const isOnlyAgent = roles.every((role) => role === "agent");
-  if (isOnlyAgent && natsUrls && !locationKeys && !masterKey)
+  if (!isHub(config) && natsUrls && !locationKeys && !masterKey)
     faults.push(
       `SONDE_ROLES: ${show(roles.join(","))} needs the key of its location: set SONDE_LOCATION_KEY to the one that \`sonde locations env ${location}\` prints on the hub`,
     );

@@ -1,4 +1,5 @@
 // Checks the clocks of this machine, of the database's server, of agents and of the hub.
+import { isHub } from "../config/config.ts";
 import { agentStateOf } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -9,7 +10,7 @@ import { NotApplicable } from "./check.ts";
 import { lengthOf } from "./durations.ts";
 import type { Finding } from "./finding.ts";
 import { count, failure, ok, skipped, warning } from "./finding.ts";
-import { isHub, readableDatabase } from "./ground.ts";
+import { readableDatabase } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 import { silenceFindings } from "./process.ts";
 

@@ -1,9 +1,10 @@
 // The database: whether it answers, has the schema of this version, and opens with our master keys.
+import { isHub } from "../config/config.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { count, failure, failureOf, ok, warning } from "./finding.ts";
-import { hubDatabase, isHub } from "./ground.ts";
+import { hubDatabase } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 
 export const databaseCheck = (ground: Ground): Check => ({

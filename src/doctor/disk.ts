@@ -1,11 +1,11 @@
 // The disks of the data folder, and of PostgreSQL where it is on this machine.
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
+import { isHub } from "../config/config.ts";
 import type { Check } from "./check.ts";
 import { percent, sizeOf } from "./durations.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, skipped, warning } from "./finding.ts";
-import { isHub } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 
 const ALLOWED_FREE = 0.15;

@@ -1,6 +1,7 @@
 // The inputs of checks: the settings, and inspections that change nothing.
 import type { BusFacts } from "../bus/bus-facts.ts";
-import type { Config, ReadConfig } from "../config/config.ts";
+import { isHub } from "../config/config.ts";
+import type { ReadConfig } from "../config/config.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { OpsAnswer } from "../runtime/ops-client.ts";
 import type { Sealer } from "../runtime/sealer.ts";
@@ -32,9 +33,6 @@ export interface SpoolFacts {
   readonly reports: number;
   readonly bytes: number;
 }
-
-export const isHub = ({ roles }: Config): boolean => roles.some((role) => role !== "agent");
-export const isAgent = ({ roles }: Config): boolean => roles.includes("agent");
 
 /**
  * Rejects with `NotApplicable` on a machine without a database, if the database cannot be read, or

@@ -1,13 +1,14 @@
 // NATS: whether it accepts this process's credentials, has the streams with room to spare, and
 // grants the user the permissions it needs and no others.
 import type { BusFacts, StreamFacts } from "../bus/bus-facts.ts";
+import { isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
 import { lengthOf, percent, sizeOf } from "./durations.ts";
 import type { Finding } from "./finding.ts";
 import { count, failure, failureOf, ok, warning } from "./finding.ts";
-import { isHub, reachableBus } from "./ground.ts";
+import { reachableBus } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 
 const NEEDS: readonly (keyof Config)[] = [
@@ -148,9 +149,9 @@ export function permissionFindings(
   if (found.length > 0) return found;
   return [
     ok(
-      config.roles.every((role) => role === "agent")
-        ? `the NATS user reaches the subjects of location ${config.location} and no others`
-        : "the NATS user reaches the subjects of the hub",
+      isHub(config)
+        ? "the NATS user reaches the subjects of the hub"
+        : `the NATS user reaches the subjects of location ${config.location} and no others`,
     ),
   ];
 }

@@ -1,6 +1,7 @@
 // The network of calls from this machine: allowed targets, name servers, and the hosts that
 // distinguish a broken network from a broken target.
 import { Resolver } from "node:dns/promises";
+import { isAgent } from "../config/config.ts";
 import { parseEgressEntry } from "../model/egress-entry.ts";
 import { isMetadataAddress } from "../net/egress.ts";
 import { reach } from "../net/reach.ts";
@@ -10,7 +11,6 @@ import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, skipped, warning } from "./finding.ts";
-import { isAgent } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 
 export const egressCheck = ({ config }: Ground): Check => ({

@@ -1,4 +1,5 @@
 // The process with these settings: its readiness and its spools.
+import { isAgent } from "../config/config.ts";
 import { HEARTBEATS_OF_SILENCE } from "../model/heartbeat.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import type { Check } from "./check.ts";
@@ -6,7 +7,6 @@ import { NotApplicable } from "./check.ts";
 import { sizeOf } from "./durations.ts";
 import type { Finding } from "./finding.ts";
 import { count, failure, failureOf, ok, skipped, warning } from "./finding.ts";
-import { isAgent } from "./ground.ts";
 import type { Ground, SpoolFacts } from "./ground.ts";
 
 export const processCheck = ({ config, ops }: Ground): Check => ({
