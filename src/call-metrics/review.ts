@@ -3,13 +3,12 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { parseInstant } from "../model/instant.ts";
 import { MINUTE_MS } from "../model/slots.ts";
 import { labelTextOf } from "../runtime/exposition.ts";
+import type { MonitoredCall } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { Listing } from "./listing.ts";
 import { FORGET_AFTER_MS } from "./memory.ts";
 import type { Memory } from "./memory.ts";
 import type { Pair } from "./pair.ts";
-
-type MonitoredCall = Awaited<ReturnType<Store["fleet"]["calls"]["list"]>>[number];
 
 const CALLS_A_QUERY = 500;
 
@@ -56,7 +55,7 @@ async function readCalls(
 ): Promise<Map<string, MonitoredCall>> {
   const calls = new Map<string, MonitoredCall>();
   for (const some of pagesOf([...ids])) {
-    for (const call of await store.fleet.calls.list(some)) calls.set(call.id, call);
+    for (const call of await store.monitoredCalls.list(some)) calls.set(call.id, call);
     await nextTurn();
   }
   return calls;
@@ -69,7 +68,7 @@ async function readFrequencies(
 ): Promise<Map<string, number>> {
   const frequencies = new Map<string, number>();
   for (const some of pagesOf([...targetIds])) {
-    for (const { target_id, location_id, frequency } of await store.fleet.calls.frequenciesOf(
+    for (const { target_id, location_id, frequency } of await store.monitoredCalls.frequenciesOf(
       some,
     )) {
       const key = `${target_id} ${location_id}`;

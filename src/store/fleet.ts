@@ -8,7 +8,6 @@ import { encodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { textAt } from "./database.ts";
 import { cursorOf } from "./leases.ts";
-import { createMonitoredCallStore } from "./monitored-calls.ts";
 import type { PendingAt } from "./records.ts";
 import { FOR_EVER } from "./schedules.ts";
 import { createInsightMarks } from "./stale-insights.ts";
@@ -32,7 +31,6 @@ export interface RecentTiming {
 export function createFleetStore(database: Database) {
   const { kysely } = database;
   return {
-    calls: createMonitoredCallStore(database),
     /** Counts, by location, the pending runs that expire first, at most `limit`. */
     pendingRuns: (limit: number): Promise<PendingAt[]> =>
       countPending(kysely, limit).select("location_id").groupBy("location_id").execute(),

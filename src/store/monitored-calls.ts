@@ -2,13 +2,7 @@
 import { optsOutOfMetrics } from "../model/call.ts";
 import type { Database } from "./database.ts";
 import { isAmong, textAt } from "./database.ts";
-
-export interface MonitoredCall {
-  readonly id: string;
-  readonly name: string;
-  /** Whether it opted out of metrics. */
-  readonly isHidden: boolean;
-}
+import type { MonitoredCall } from "./records.ts";
 
 export interface TargetFrequency {
   readonly target_id: string;

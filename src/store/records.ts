@@ -227,3 +227,11 @@ export interface PendingAt {
   /** When the oldest was due. */
   readonly oldest_due: number;
 }
+
+/** A call as its metrics show it. */
+export interface MonitoredCall {
+  readonly id: string;
+  readonly name: string;
+  /** Whether it opted out of metrics. */
+  readonly isHidden: boolean;
+}

@@ -14,6 +14,7 @@ import { createAnswerStore } from "./kept-answers.ts";
 import { createLeaseStore } from "./leases.ts";
 import { createLocationStore } from "./locations.ts";
 import { createMasterKeyStore } from "./master-keys.ts";
+import { createMonitoredCallStore } from "./monitored-calls.ts";
 import { createPendingRunStore } from "./pending-runs.ts";
 import { createRecordedStore } from "./recorded.ts";
 import { createRenewalStore } from "./renewals.ts";
@@ -47,6 +48,7 @@ const PARTS = {
   renewals: createRenewalStore,
   usage: createUsageStore,
   fleet: createFleetStore,
+  monitoredCalls: createMonitoredCallStore,
   audit: createAuditStore,
   answers: createAnswerStore,
   masterKeys: createMasterKeyStore,
