@@ -4,6 +4,7 @@ import { settingOf } from "../../model/authorization.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { headerOf, withCredential } from "./authorizer.ts";
+import { byBytes, decodeBytes, encodeBytes } from "./percent.ts";
 
 type Parameters = readonly (readonly [name: string, value: string])[];
 
@@ -67,7 +68,7 @@ export function signatureBase(request: HttpRequest, parameters: Parameters): str
     ...encodedPairs(request.url.search.slice(1)),
     ...encodedPairs(formOf(request)),
   ]
-    .toSorted(([a, x], [b, y]) => compare(a, b) || compare(x, y))
+    .toSorted(([a, x], [b, y]) => byBytes(a, b) || byBytes(x, y))
     .map(([name, value]) => `${name}=${value}`)
     .join("&");
   return [request.method.toUpperCase(), baseUri(request), all].map(encode).join("&");
@@ -96,26 +97,11 @@ const encodedPairs = (form: string): Parameters =>
     .filter((pair) => pair !== "")
     .map((pair) => {
       const [name = "", ...value] = pair.split("=");
-      return [encodeBytes(decode(name)), encodeBytes(decode(value.join("=")))];
+      return [encodeBytes(decodeBytes(name)), encodeBytes(decodeBytes(value.join("=")))];
     });
 
-const decode = (text: string): string =>
-  text
-    .replaceAll("+", " ")
-    .replaceAll(/%([\da-f]{2})/gi, (_, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    );
-
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
-
+/** RFC 5849 section 3.6. */
 const encode = (text: string): string => encodeBytes(Buffer.from(text).toString("latin1"));
-
-/** RFC 5849 section 3.6: escapes all but unreserved characters. */
-const encodeBytes = (bytes: string): string =>
-  bytes.replaceAll(
-    /[^\w\-.~]/g,
-    (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
-  );
 
 /** Escapes the content of a quoted string (RFC 9110 section 5.6.4), one character per byte. */
 const quoted = (text: string): string =>

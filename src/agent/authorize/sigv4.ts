@@ -1,6 +1,7 @@
 // Signs a request with AWS Signature Version 4, as AWS documents it. Escaping works byte by byte.
 import { createHash, createHmac } from "node:crypto";
 import type { HttpRequest } from "../http/http-request.ts";
+import { byBytes, decodeBytes, encodeBytes, escapeByte } from "./percent.ts";
 
 export interface AmazonScope {
   /** In the form of `X-Amz-Date`, for example 20150830T123600Z. */
@@ -67,7 +68,7 @@ const signedHeaders = ({ headers }: HttpRequest): Map<string, string> =>
   new Map(
     [...Map.groupBy(headers, ({ key }) => key.toLowerCase())]
       .filter(([name]) => !UNSIGNED.has(name))
-      .toSorted(([a], [b]) => inOrder(a, b))
+      .toSorted(([a], [b]) => byBytes(a, b))
       .map(([name, all]) => [name, all.map(({ value }) => withSingleBlanks(value)).join(",")]),
   );
 
@@ -93,23 +94,11 @@ const canonicalQuery = (query: string): string =>
         value: canonicalText(value.join("=")),
       };
     })
-    .toSorted((a, b) => inOrder(a.name, b.name) || inOrder(a.value, b.value))
+    .toSorted((a, b) => byBytes(a.name, b.name) || byBytes(a.value, b.value))
     .map(({ name, value }) => `${name}=${value}`)
     .join("&");
 
-const canonicalText = (text: string): string =>
-  unescaped(text.replaceAll("+", " ")).replace(/[^\w.~-]/g, escapeByte);
-
-/** One character per byte. */
-const unescaped = (text: string): string =>
-  text.replace(/%([\da-f]{2})/gi, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  );
-
-const escapeByte = (byte: string): string =>
-  `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
-
-const inOrder = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
+const canonicalText = (text: string): string => encodeBytes(decodeBytes(text));
 
 const hmac = (key: string | Buffer, text: string): Buffer =>
   createHmac("sha256", key).update(text).digest();
