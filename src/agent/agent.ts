@@ -59,14 +59,11 @@ export function createAgent(given: AgentSettings) {
   settings.metrics.capacity.set(settings.concurrency);
   const { spool, kept, publisher } = createReporting(settings);
   const runLog = createRunLog(settings.log, settings.metrics);
-  const parts = { caller: createCaller(settings), reporter: settings, runLog, kept, publisher };
-  const intake = createIntake({ ...settings, ...parts });
+  const caller = createCaller(settings);
+  const reporter = { locationId, agentId };
+  const intake = createIntake({ ...settings, caller, reporter, runLog, kept, publisher });
   const duty = createDuty({ ...settings, intake });
-  const condition = (): Condition => ({
-    state: duty.state(),
-    ...intake.count(),
-    ...sizeOf(spool),
-  });
+  const condition = (): Condition => ({ state: duty.state(), ...intake.count(), ...sizeOf(spool) });
   const heartbeats = createHeartbeats({ ...settings, condition, follow: duty.follow });
 
   return {
