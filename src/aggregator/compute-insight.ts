@@ -100,13 +100,13 @@ async function readLatencies(
   const counts = createLatencyCounts();
   for (const piece of pieces) {
     counts.add(await store.insights.latencies(piece));
-    await breathe(signal);
+    await yieldTurn(signal);
   }
   const locations = counts.locations();
   const measured: MeasuredLocation[] = [];
   for (const location of locations) {
     measured.push(measureLocation(location));
-    await breathe(signal);
+    await yieldTurn(signal);
   }
   const made = locations.reduce((sum, location) => sum + location.made, 0);
   return { locations, score: scoreOfMeasured(made, measured) };
@@ -135,13 +135,13 @@ async function readPieces<T>(
   const found: T[] = [];
   for (const piece of pieces) {
     found.push(...(await read(piece)));
-    await breathe(signal);
+    await yieldTurn(signal);
   }
   return found;
 }
 
 /** Yields the thread to other work. Rejects with the signal's reason once it has aborted. */
-export async function breathe(signal: AbortSignal | undefined): Promise<void> {
+export async function yieldTurn(signal: AbortSignal | undefined): Promise<void> {
   await nextTurn();
   signal?.throwIfAborted();
 }

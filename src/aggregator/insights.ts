@@ -10,7 +10,7 @@ import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Lease } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { breathe, settleInsight } from "./compute-insight.ts";
+import { settleInsight, yieldTurn } from "./compute-insight.ts";
 import type { Settled } from "./compute-insight.ts";
 import type { InsightMetrics } from "./metrics.ts";
 
@@ -49,7 +49,7 @@ export function createInsightsService(options: InsightsOptions): Service {
   };
 }
 
-type Renew = () => Promise<{ readonly lease: Lease; readonly now: number } | undefined>;
+type Acquire = () => Promise<{ readonly lease: Lease; readonly now: number } | undefined>;
 
 export function createInsights(options: InsightsOptions) {
   const { store, holder, clock, log, metrics } = options;
@@ -57,7 +57,7 @@ export function createInsights(options: InsightsOptions) {
   const failed = new Map<string, number>();
   let held: Lease | undefined;
 
-  const acquire = async (): ReturnType<Renew> => {
+  const acquire = async (): ReturnType<Acquire> => {
     const now = await store.now();
     held = await store.leases.acquire(INSIGHTS_LEASE, holder, now, LEASE_TTL_MS);
     return held && { lease: held, now };
@@ -118,7 +118,7 @@ export function createInsights(options: InsightsOptions) {
  */
 async function markClosed(
   store: Store,
-  acquire: Renew,
+  acquire: Acquire,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   for (;;) {
@@ -143,7 +143,7 @@ async function markPeriod(
 ): Promise<void> {
   let place = await store.insights.mark(period, undefined, CALLS_A_STEP);
   while (place) {
-    await breathe(signal);
+    await yieldTurn(signal);
     place = await store.insights.mark(period, place, CALLS_A_STEP);
   }
 }
@@ -153,7 +153,7 @@ type Outcome = Settled | "failed";
 /** Returns how many reports had each outcome. */
 async function settleMarked(
   store: Store,
-  acquire: Renew,
+  acquire: Acquire,
   signal: AbortSignal | undefined,
   settle: (stale: StaleInsight, signal?: AbortSignal) => Promise<Outcome | undefined>,
 ): Promise<Partial<Record<Outcome, number>>> {
@@ -170,7 +170,7 @@ async function settleMarked(
     });
     after = page.at(-1);
     if (page.length < REPORTS_A_STEP) return counts;
-    await breathe(signal);
+    await yieldTurn(signal);
   }
 }
 

@@ -201,19 +201,19 @@ async function removeKind(
     if (!removed.next) return { rows, isComplete: true };
     const limit = nextBatch(batchMs, { rows: batch.limit, ms });
     batch = { ...batch, after: removed.next, limit };
-    await breathe(ms);
+    await pauseAfter(ms);
     if (!dryRun) await writeBack(options);
   }
   return { rows, isComplete: false };
 }
 
-/** Pauses for as long as the work took, at most `LONGEST_PAUSE_MS`. */
-const breathe = (ms: number): Promise<void> => pause(Math.min(Math.ceil(ms), LONGEST_PAUSE_MS));
+/** Pauses for as long as the work before took, at most `LONGEST_PAUSE_MS`. */
+const pauseAfter = (ms: number): Promise<void> => pause(Math.min(Math.ceil(ms), LONGEST_PAUSE_MS));
 
 async function writeBack({ store, clock }: RemovalOptions): Promise<void> {
   const began = clock.monotonic();
   await store.retention.writeBack();
-  await breathe(clock.monotonic() - began);
+  await pauseAfter(clock.monotonic() - began);
 }
 
 /** Drops whole daily tables in which nothing is kept. */
