@@ -2,13 +2,14 @@
 import { createHash } from "node:crypto";
 import type { Principal } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
+import { DAY_MS } from "../model/periods.ts";
 import { show } from "../model/validate.ts";
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { Store } from "../store/store.ts";
 
-const KEPT_FOR_MS = 24 * 3_600_000;
+const KEPT_FOR_MS = DAY_MS;
 const HOURLY = "23 * * * *";
 
 /** The other methods are idempotent by themselves. */

@@ -1,14 +1,15 @@
 // The sessions of the web pages: a cookie replaces an API key for up to 30 days, while it is used
 // and the key is active.
 import { hash, randomBytes } from "node:crypto";
+import { DAY_MS, HOUR_MS } from "../model/periods.ts";
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { ApiKey, SessionBounds } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
-export const LONGEST_SESSION_MS = 30 * 24 * 3_600_000;
-const CODE_VALID_MS = 3_600_000;
+export const LONGEST_SESSION_MS = 30 * DAY_MS;
+const CODE_VALID_MS = HOUR_MS;
 /** The last use is stored at most this often. */
 const NOTE_USE_EVERY_MS = 60_000;
 const HOURLY = "37 * * * *";

@@ -1,6 +1,7 @@
 // The port between hub and agents. Adapters: in-process.ts, and nats/ for NATS JetStream.
 import { AppError } from "../model/errors.ts";
 import { checkLocationId } from "../model/location.ts";
+import { DAY_MS } from "../model/periods.ts";
 import type { Tick } from "../model/tick.ts";
 import type { RunReport } from "../model/result.ts";
 import type { CallCredentials, CredentialsRequest } from "../model/call-credentials.ts";
@@ -190,4 +191,4 @@ export const ANSWER_MS = 2000;
  * they are due; reports outlast a long weekend.
  */
 export const TICK_MAX_AGE_MS = 300_000;
-export const REPORT_MAX_AGE_MS = 7 * 86_400_000;
+export const REPORT_MAX_AGE_MS = 7 * DAY_MS;

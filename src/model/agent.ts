@@ -1,7 +1,8 @@
 // Agents as the hub sees them: which versions it works with, their states, and how many it lists.
-import { formatInstant } from "./instant.ts";
 import { HEARTBEAT_INTERVAL_MS, HEARTBEATS_OF_SILENCE } from "./heartbeat.ts";
 import type { Heartbeat } from "./heartbeat.ts";
+import { formatInstant } from "./instant.ts";
+import { DAY_MS } from "./periods.ts";
 
 /**
  * The version of the protocol between hub and agents. It increases when older agents could no
@@ -16,7 +17,7 @@ export const OLDEST_PROTOCOL = 2;
 export const MAX_AGENTS_PER_LOCATION = 1000;
 
 /** An agent that was not seen for this long is forgotten. */
-export const AGENTS_KEPT_MS = 7 * 86_400_000;
+export const AGENTS_KEPT_MS = 7 * DAY_MS;
 
 /** An agent's condition at its latest heartbeat; `incompatible` is the hub's verdict. */
 export type AgentCondition = "online" | "draining" | "stopped" | "incompatible";

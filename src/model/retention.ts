@@ -1,5 +1,5 @@
 // How long data is kept, and the size of batches in which the rest is removed.
-import { DAY_MS, periodStart } from "./periods.ts";
+import { DAY_MS, HOUR_MS, periodStart } from "./periods.ts";
 
 /** How long the settings say that data is kept, in whole days. */
 export interface RetentionDays {
@@ -71,7 +71,7 @@ export function keptFrom(days: RetentionDays, now: number, neededSince: number):
   };
 }
 
-const MOST_AHEAD_MS = 6 * 3_600_000;
+const MOST_AHEAD_MS = 6 * HOUR_MS;
 
 /**
  * Returns the time to count back from: at most six hours after that of the previous removal.

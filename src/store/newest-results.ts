@@ -2,15 +2,13 @@
 // the day and the hour of each, and an index has the call's results of that hour by time.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
-import { periodStart } from "../model/periods.ts";
+import { DAY_MS, HOUR_MS, periodStart } from "../model/periods.ts";
 import type { KeptKind } from "../model/periods.ts";
 import { latencyOf } from "../model/result.ts";
 import type { ResultCode } from "../model/result.ts";
 import type { Database } from "./database.ts";
 import { numberOf, numbersOf } from "./names.ts";
 import { idsOfStarts } from "./result-days.ts";
-
-const [HOUR_MS, DAY_MS] = [3_600_000, 86_400_000];
 
 /**
  * Days to search, in UTC, up to and including today. A deployment has an outcome each day, except

@@ -7,6 +7,7 @@
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Owned } from "../model/access.ts";
+import { DAY_MS } from "../model/periods.ts";
 import type { RecordedBatch, RecordedOutcome, RecordedPlace } from "../model/recorded.ts";
 import { latencyOf, timeOfResult } from "../model/result.ts";
 import type { ReportedResult, ResultCode, WorkflowResult } from "../model/result.ts";
@@ -15,7 +16,7 @@ import type { Database } from "./database.ts";
 import { chunksOf, isAmong, textAt } from "./database.ts";
 
 /** Older results are not news: simulated or imported history, for example. */
-const NEWS_MS = 86_400_000;
+const NEWS_MS = DAY_MS;
 
 /** Listeners read several rows at once. */
 const OUTCOMES_PER_ROW = 1000;

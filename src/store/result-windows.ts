@@ -3,7 +3,7 @@
 // days, even if its results are rare.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
-import { periodEnd, periodStart } from "../model/periods.ts";
+import { DAY_MS, periodEnd, periodStart } from "../model/periods.ts";
 import { decodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { isAmong } from "./database.ts";
@@ -34,7 +34,7 @@ export async function windowsOfPage(
 }
 
 /** In a range this short, finding the days with results takes longer than reading them all. */
-const SHORT_MS = 2 * 86_400_000;
+const SHORT_MS = 2 * DAY_MS;
 
 /** All results of this many days may lie before the place where the page begins. */
 const DAYS_BEHIND_CURSOR = 3;
