@@ -70,5 +70,5 @@ const lower = (found: Found): string => nameOf(found).toLowerCase();
 const listed = (found: readonly Found[]): string =>
   found
     .slice(0, SHOWN)
-    .map((each) => `${harmless(show(nameOf(each)))} (${each.kind.replace(/s$/, "")} ${each.id})`)
+    .map((each) => `${harmless(show(nameOf(each)))} (${KINDS[each.kind].one} ${each.id})`)
     .join(", ") + (found.length > SHOWN ? ` and ${found.length - SHOWN} more` : "");

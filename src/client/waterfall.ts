@@ -1,19 +1,18 @@
 // Draws the durations of a call's phases as bars, one below another.
 import type { Result } from "../model/result.ts";
-import type { Timing } from "../model/timing.ts";
+import { PHASES } from "../model/timing.ts";
+import type { Phase, Timing } from "../model/timing.ts";
 import type { Screen } from "./table.ts";
 import { cut, harmless } from "./text.ts";
 
-type Phase = "dns" | "tcp" | "handshake" | "upload" | "processing" | "download";
-
-const PHASES: readonly (readonly [phase: Phase, label: string])[] = [
-  ["dns", "DNS"],
-  ["tcp", "TCP"],
-  ["handshake", "TLS"],
-  ["upload", "upload"],
-  ["processing", "processing"],
-  ["download", "download"],
-];
+const LABELS: Readonly<Record<Phase, string>> = {
+  dns: "DNS",
+  tcp: "TCP",
+  handshake: "TLS",
+  upload: "upload",
+  processing: "processing",
+  download: "download",
+};
 const LABEL_WIDTH = 11;
 const MS_WIDTH = 12;
 const BAR_WIDTH = { least: 16, usual: 40, most: 60 };
@@ -34,9 +33,9 @@ export function waterfallOf({ hops, timing, meta }: WaterfallResult, screen: Scr
   const width = barWidth(screen);
   let before = 0;
   const lines = requests.flatMap((request) => {
-    const bars = PHASES.map(([phase, label]) => {
+    const bars = PHASES.map((phase) => {
       const ms = request.timing[phase];
-      const line = barOf(label, ms, { before, total, width });
+      const line = barOf(LABELS[phase], ms, { before, total, width });
       before += ms ?? 0;
       return line;
     });
@@ -52,7 +51,7 @@ export type WaterfallResult = Pick<Result, "hops" | "timing"> & {
 };
 
 const sumOf = (timing: Timing): number =>
-  PHASES.reduce((sum, [phase]) => sum + (timing[phase] ?? 0), 0);
+  PHASES.reduce((sum, phase) => sum + (timing[phase] ?? 0), 0);
 
 const barWidth = ({ width }: Screen): number =>
   width === undefined

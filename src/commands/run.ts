@@ -11,6 +11,7 @@ import {
 } from "../client/outcome.ts";
 import type { ListedResult, WorkflowOutcome } from "../client/outcome.ts";
 import { pairBy } from "../client/resource-kind.ts";
+import { KINDS } from "../client/resource-kinds.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { addApiOptions, openApi, printObject, screenOf } from "./api-client.ts";
 import type { ApiOptions } from "./api-client.ts";
@@ -47,12 +48,13 @@ function addRun(
   kinds: readonly Runnable[],
   command: string,
 ): void {
-  const what = kinds.map((kind) => `a ${kind.slice(0, -1)}`).join(" or ");
+  const names = kinds.map((kind) => KINDS[kind].one);
+  const what = names.map((name) => `a ${name}`).join(" or ");
   const run = group
     .command("run")
     .summary(`Run ${what} now, and show its phases.`)
     .description(`Run ${what} now, once. With --wait, show how it went.`)
-    .argument(`<${kinds[0]?.slice(0, -1)}>`, `id or name of ${what}`)
+    .argument(`<${names[0]}>`, `id or name of ${what}`)
     .option("--location <id>", "where (default: the service chooses)")
     .option("--variable <name=value>", "a variable of this run; may be repeated", collectPair)
     .option("--wait", "wait for the outcome, and exit with its code")
