@@ -2,7 +2,7 @@
 import { agentStateOf } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
 import type { Check } from "./check.ts";
-import { lengthOf, sizeOf } from "./durations.ts";
+import { lengthOf, sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { count, failure, ok, warning } from "./finding.ts";
 import type { Ground } from "./ground.ts";

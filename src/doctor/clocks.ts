@@ -7,7 +7,7 @@ import { readSamples } from "../runtime/metric-samples.ts";
 import type { Inspection } from "../store/inspection.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
-import { lengthOf } from "./durations.ts";
+import { lengthOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { count, failure, ok, skipped, warning } from "./finding.ts";
 import { readableDatabase } from "./ground.ts";

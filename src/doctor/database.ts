@@ -1,10 +1,8 @@
 // The database: whether it answers, has the schema of this version, and opens with our master keys.
-import { isHub } from "../config/config.ts";
 import type { Check } from "./check.ts";
-import { NotApplicable } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { count, failure, failureOf, ok, warning } from "./finding.ts";
-import { hubDatabase } from "./ground.ts";
+import { hubDatabase, needHub } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 
 export const databaseCheck = (ground: Ground): Check => ({
@@ -12,8 +10,7 @@ export const databaseCheck = (ground: Ground): Check => ({
   needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
   async run() {
     const { config } = ground;
-    if (!isHub(config))
-      throw new NotApplicable("does not apply: a machine that runs only agents has no database");
+    needHub(config);
     await ground.database();
     if (!config.databaseUrl) return [ok("the embedded database in the data folder is readable")];
     const { hostname, searchParams } = new URL(config.databaseUrl);

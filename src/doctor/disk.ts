@@ -3,7 +3,7 @@ import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isHub } from "../config/config.ts";
 import type { Check } from "./check.ts";
-import { percent, sizeOf } from "./durations.ts";
+import { percent, sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, skipped, warning } from "./finding.ts";
 import type { Ground } from "./ground.ts";

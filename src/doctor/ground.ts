@@ -1,7 +1,7 @@
 // The inputs of checks: the settings, and inspections that change nothing.
 import type { BusFacts } from "../bus/bus-facts.ts";
-import { isHub } from "../config/config.ts";
-import type { ReadConfig } from "../config/config.ts";
+import { isAgent, isHub } from "../config/config.ts";
+import type { Config, ReadConfig } from "../config/config.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { OpsAnswer } from "../runtime/ops-client.ts";
 import type { Sealer } from "../runtime/sealer.ts";
@@ -34,6 +34,23 @@ export interface SpoolFacts {
   readonly bytes: number;
 }
 
+/** Throws `NotApplicable` on a machine that runs only agents. */
+export function needHub(config: Config): void {
+  if (!isHub(config))
+    throw new NotApplicable("does not apply: a machine that runs only agents has no database");
+}
+
+/** Throws `NotApplicable` on a machine without an agent. */
+export function needAgent(config: Config): void {
+  if (!isAgent(config)) throw new NotApplicable("does not apply: no agent runs with these roles");
+}
+
+/** Throws `NotApplicable` without NATS. */
+export function needNats(config: Config): void {
+  if (!config.natsUrls)
+    throw new NotApplicable("does not apply: the bus is inside the process, without NATS");
+}
+
 /**
  * Rejects with `NotApplicable` on a machine without a database, if the database cannot be read, or
  * if its schema is not that of this version.
@@ -47,8 +64,7 @@ export async function readableDatabase(ground: Ground): Promise<Inspection> {
 
 /** Like `readableDatabase`, with any schema. */
 export async function hubDatabase(ground: Ground): Promise<Inspection> {
-  if (!isHub(ground.config))
-    throw new NotApplicable("does not apply: a machine that runs only agents has no database");
+  needHub(ground.config);
   return ground.database().catch((cause: unknown) => {
     throw new NotApplicable("not checked, because the database cannot be read", { cause });
   });
@@ -56,8 +72,7 @@ export async function hubDatabase(ground: Ground): Promise<Inspection> {
 
 /** Rejects with `NotApplicable` without NATS, or if NATS cannot be reached. */
 export async function reachableBus(ground: Ground): Promise<BusFacts> {
-  if (!ground.config.natsUrls)
-    throw new NotApplicable("does not apply: the bus is inside the process, without NATS");
+  needNats(ground.config);
   return ground.bus().catch((cause: unknown) => {
     throw new NotApplicable("not checked, because NATS cannot be reached", { cause });
   });

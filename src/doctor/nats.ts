@@ -4,11 +4,10 @@ import type { BusFacts, StreamFacts } from "../bus/bus-facts.ts";
 import { isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
 import type { Check } from "./check.ts";
-import { NotApplicable } from "./check.ts";
-import { lengthOf, percent, sizeOf } from "./durations.ts";
+import { lengthOf, percent, sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { count, failure, failureOf, ok, warning } from "./finding.ts";
-import { reachableBus } from "./ground.ts";
+import { needNats, reachableBus } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 
 const NEEDS: readonly (keyof Config)[] = [
@@ -26,8 +25,7 @@ export const natsCheck = (ground: Ground): Check => ({
   name: "nats",
   needs: NEEDS,
   async run() {
-    if (!ground.config.natsUrls)
-      throw new NotApplicable("does not apply: the bus is inside the process, without NATS");
+    needNats(ground.config);
     const { addresses, serverVersion, roundTripMs, clustered } = await ground.bus();
     return [
       ok(

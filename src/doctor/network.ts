@@ -1,23 +1,22 @@
 // The network of calls from this machine: allowed targets, name servers, and the hosts that
 // distinguish a broken network from a broken target.
 import { Resolver } from "node:dns/promises";
-import { isAgent } from "../config/config.ts";
 import { parseEgressEntry } from "../model/egress-entry.ts";
 import { isMetadataAddress } from "../net/egress.ts";
 import { reach } from "../net/reach.ts";
 import { createHostResolver } from "../net/resolve-host.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
 import type { Check } from "./check.ts";
-import { NotApplicable } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, skipped, warning } from "./finding.ts";
+import { needAgent } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 
 export const egressCheck = ({ config }: Ground): Check => ({
   name: "egress",
   needs: ["egressAllow", "roles"],
   async run() {
-    if (!isAgent(config)) throw new NotApplicable("does not apply: no agent runs with these roles");
+    needAgent(config);
     return egressFindings(config.egressAllow);
   },
 });
@@ -58,7 +57,7 @@ export const namesCheck = ({ config }: Ground): Check => ({
   name: "names",
   needs: ["roles"],
   async run() {
-    if (!isAgent(config)) throw new NotApplicable("does not apply: no agent runs with these roles");
+    needAgent(config);
     const servers = new Resolver().getServers();
     const answers = await Promise.all(
       servers.map(async (server) => ({ server, code: await ask(server) })),
@@ -105,7 +104,7 @@ export const uplinkCheck = (
   name: "uplink",
   needs: ["uplinkCheck", "natsUrls", "roles"],
   async run() {
-    if (!isAgent(config)) throw new NotApplicable("does not apply: no agent runs with these roles");
+    needAgent(config);
     if (hosts.length === 0)
       return [
         skipped(

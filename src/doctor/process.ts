@@ -4,7 +4,7 @@ import { HEARTBEATS_OF_SILENCE } from "../model/heartbeat.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
-import { sizeOf } from "./durations.ts";
+import { sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { count, failure, failureOf, ok, skipped, warning } from "./finding.ts";
 import type { Ground, SpoolFacts } from "./ground.ts";

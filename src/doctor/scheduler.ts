@@ -2,7 +2,7 @@
 import { formatPeriodTime } from "../model/instant.ts";
 import { MINUTE_MS, newestOpenSlot, SCHEDULER_LEASE } from "../model/slots.ts";
 import type { Check } from "./check.ts";
-import { lengthOf } from "./durations.ts";
+import { lengthOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { count, failure, ok, warning } from "./finding.ts";
 import type { Ground } from "./ground.ts";

@@ -9,7 +9,7 @@ import { offsetFinding } from "../../src/doctor/clocks.ts";
 import { folderFindings } from "../../src/doctor/data-folder.ts";
 import { schemaFinding } from "../../src/doctor/database.ts";
 import { diskFinding, unseenDisk } from "../../src/doctor/disk.ts";
-import { lengthOf, percent, sizeOf } from "../../src/doctor/durations.ts";
+import { lengthOf, percent, sizeOf } from "../../src/doctor/amounts.ts";
 import { failureOf } from "../../src/doctor/finding.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { ledgerFindings } from "../../src/doctor/ledger.ts";
