@@ -181,7 +181,7 @@ export async function assertUnused(
   if (uses.length > 0) throw invalid(`This ${what} is used by ${uses.join(" and ")}`);
 }
 
-/** Throws the same `not_found` for a missing document and for an unreadable one. */
+/** Throws the same `not_found` for a missing document and for one that the caller may not read. */
 export function visible(
   label: string,
   stored: StoredDocument | undefined,

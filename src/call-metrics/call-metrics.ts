@@ -13,8 +13,6 @@ import { registerCallMetrics } from "./metrics.ts";
 import { countResult } from "./pair.ts";
 import { forgetHidden, review } from "./review.ts";
 
-export type CallMetrics = ReturnType<typeof createCallMetrics>;
-
 const NAME_EVERY_MS = 5000;
 const REVIEW_EVERY_MS = 30_000;
 

@@ -88,10 +88,6 @@ export interface MeasuredLocation {
   readonly squares: number;
 }
 
-/** `made` counts the calls at all locations, passed or not. */
-export const scoreOf = (made: number, latencies: readonly LocationLatencies[]): Score =>
-  scoreOfMeasured(made, latencies.map(measureLocation));
-
 /** Takes tens of milliseconds where a month of calls all took different times. */
 export function measureLocation({ location_id, passed }: LocationLatencies): MeasuredLocation {
   const inOrder = inOrderOf(passed);
@@ -119,6 +115,7 @@ function inOrderOf(passed: readonly LatencyCount[]): LatencyCount[] {
   return inOrder;
 }
 
+/** `made` counts the calls at all locations, passed or not. */
 export function scoreOfMeasured(made: number, measured: readonly MeasuredLocation[]): Score {
   const locations = measured.map(({ spread }) => spread).filter(({ passed }) => passed > 0);
   const passed = sum(locations.map((each) => each.passed));

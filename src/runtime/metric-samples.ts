@@ -1,7 +1,5 @@
 // Reads samples from the text of /metrics.
 
-export type MetricSamples = ReturnType<typeof readSamples>;
-
 /** Reads the Prometheus text format as our own processes write it. */
 export function readSamples(text: string) {
   const samples = text.split("\n").flatMap((line) => {

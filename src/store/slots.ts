@@ -12,7 +12,7 @@ import type { Opening, OpeningPage, PendingRun, Position, StoredSchedule } from 
 
 export interface OpeningFilter {
   /** True: only those of late runs; false: only the others. */
-  readonly late?: boolean;
+  readonly late: boolean;
   readonly limit?: number;
 }
 
@@ -34,12 +34,11 @@ export function createSlotStore(database: Database) {
           .execute();
     },
     /** Slots that are not fully open, newest first. After weeks of outage there are many. */
-    async list({ late, limit }: OpeningFilter = {}): Promise<Opening[]> {
-      let rows = kysely.selectFrom("opening_slots").select(["slot", "late", "opened"]);
-      if (late !== undefined) rows = rows.where("late", "=", Number(late));
-      if (limit !== undefined) rows = rows.limit(limit);
-      const found = await rows.orderBy("slot", "desc").execute();
-      return found.map(({ slot, opened, late: isLate }) => ({ slot, opened, late: isLate === 1 }));
+    async list({ late, limit }: OpeningFilter): Promise<Opening[]> {
+      const all = kysely.selectFrom("opening_slots").where("late", "=", Number(late));
+      const rows = limit === undefined ? all : all.limit(limit);
+      const found = await rows.select(["slot", "opened"]).orderBy("slot", "desc").execute();
+      return found.map((row) => ({ ...row, late }));
     },
     /** How many slots of late runs are not fully open. */
     async countLate(): Promise<number> {

@@ -2,11 +2,11 @@
 // score names the same outliers.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Histogram } from "../../src/model/histogram.ts";
-import { scoreOf } from "../../src/model/score.ts";
 import { createCall, startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { aReport, aRun, T0 } from "../support/runs.ts";
+import { scoreOf } from "../support/score.ts";
 import { storeKinds } from "../support/stores.ts";
 
 const DAY = 86_400_000;

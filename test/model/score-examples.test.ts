@@ -1,8 +1,9 @@
 // The figures in docs/insights.md are right.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { bandOf, HIGHEST_SCORE, partsOf, scoreOf } from "../../src/model/score.ts";
+import { bandOf, HIGHEST_SCORE, partsOf } from "../../src/model/score.ts";
 import type { LocationLatencies, Score } from "../../src/model/score.ts";
+import { scoreOf } from "../support/score.ts";
 
 /** The tables of the page, by the first cell of their headings; rows as cells. */
 const tables = new Map(

@@ -1,7 +1,8 @@
 import { array, assert, double, integer, nat, property, tuple } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { partsOf, scoreOf, scoreOfParts } from "../../src/model/score.ts";
+import { partsOf, scoreOfParts } from "../../src/model/score.ts";
 import type { LatencyCount, LocationLatencies } from "../../src/model/score.ts";
+import { scoreOf } from "../support/score.ts";
 
 const at = (location_id: string, latencies: readonly number[]): LocationLatencies => ({
   location_id,
@@ -10,7 +11,7 @@ const at = (location_id: string, latencies: readonly number[]): LocationLatencie
 
 const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
 
-describe("scoreOf", () => {
+describe("a score", () => {
   it("is the best for calls that all pass and take the same time", () => {
     const { score, parts } = scoreOf(24, [at("a", times(24, 120))]);
     expect([score, parts.consistency]).toEqual([999, 1]);

@@ -3,12 +3,12 @@ import { describe, expect, it } from "vitest";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { ReportedResult } from "../../src/model/result.ts";
-import { scoreOf } from "../../src/model/score.ts";
 import { isUncertain } from "../../src/model/uncertainty.ts";
 import { weekOf } from "../../src/simulation/conditions.ts";
 import { planOf, seriesOf } from "../../src/simulation/plan.ts";
 import type { Plan, PlanOptions } from "../../src/simulation/plan.ts";
 import { simulatedRun, triggersOf } from "../../src/simulation/simulated-run.ts";
+import { scoreOf } from "../support/score.ts";
 
 const HOUR = 60 * MINUTE_MS;
 const DAY = 24 * HOUR;

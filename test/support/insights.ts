@@ -3,8 +3,8 @@ import { insightId } from "../../src/model/insight.ts";
 import type { InsightDetails, InsightKind } from "../../src/model/insight.ts";
 import { ownedBy } from "../../src/model/access.ts";
 import type { Actor } from "../../src/model/access.ts";
-import { scoreOf } from "../../src/model/score.ts";
 import type { Store } from "../../src/store/store.ts";
+import { scoreOf } from "./score.ts";
 
 /** A Monday. */
 export const WEEK = Date.UTC(2026, 8, 21);
