@@ -5,13 +5,12 @@ import type { Config } from "../config/config.ts";
 import { databaseFileOf } from "../compose/store.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
-import { systemClock } from "../runtime/clock.ts";
 import type { Contents } from "../store/backup.ts";
 import { lockForProcess } from "../store/process-lock.ts";
 import type { OnCopied } from "../store/snapshot.ts";
 import { createProgress } from "./progress.ts";
 import type { Progress } from "./progress.ts";
-import { listenForStop } from "./stop-signal.ts";
+import { abortOnStop } from "./stop-signal.ts";
 
 export interface DatabaseFile {
   readonly dataDir: DataDir;
@@ -46,11 +45,11 @@ export const sizeOf = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(1
 
 /** Shows the progress of a copy until `end`, and aborts it on SIGINT or SIGTERM until disposed. */
 export function showCopying(label: string): Disposable & { onCopied: OnCopied; end: () => void } {
-  const stopping = stopper();
+  const stopping = abortOnStop(nothingWritten);
   let [progress, shown]: [Progress | undefined, number] = [undefined, 0];
   return {
     onCopied(copied, total) {
-      stopping.throwIfStopped();
+      stopping.signal.throwIfAborted();
       progress ??= createProgress({ label, total: megabytes(total), unit: "MB" });
       progress.advance(megabytes(copied) - shown);
       shown = megabytes(copied);
@@ -60,18 +59,8 @@ export function showCopying(label: string): Disposable & { onCopied: OnCopied; e
   };
 }
 
-/** `throwIfStopped` throws once a signal has asked the process to stop. */
-export function stopper(): Disposable & { throwIfStopped: () => void } {
-  let stopped: NodeJS.Signals | undefined;
-  const listening = listenForStop(systemClock);
-  void listening.stop.then((signal) => (stopped = signal));
-  return {
-    throwIfStopped() {
-      if (stopped !== undefined) throw new Error(`ended by ${stopped}; nothing was written`);
-    },
-    [Symbol.dispose]: () => listening[Symbol.dispose](),
-  };
-}
+export const nothingWritten = (signal: NodeJS.Signals): string =>
+  `ended by ${signal}; nothing was written`;
 
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 

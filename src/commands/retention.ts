@@ -5,7 +5,7 @@ import { formatInstant } from "../model/instant.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { examples, withStore } from "./command.ts";
 import type { Context } from "./command.ts";
-import { listenForStop } from "./stop-signal.ts";
+import { abortOnStop } from "./stop-signal.ts";
 
 interface RetentionOptions {
   readonly dryRun?: boolean;
@@ -21,15 +21,15 @@ export function addRetentionCommands(program: Command, context: Context): void {
     .action((options: RetentionOptions) => runRetention(context, options));
 }
 
+const STOPPED = "stopped: run it again to remove the rest";
+
 /** The service may keep running. A signal ends it after the current batch. */
 async function runRetention(
   { config, print }: Context,
   { dryRun = false }: RetentionOptions,
 ): Promise<void> {
   const settings = config();
-  const stopping = new AbortController();
-  using listening = listenForStop(systemClock);
-  void listening.stop.then((signal) => stopping.abort(signal));
+  using stopping = abortOnStop(() => STOPPED);
   const { removeExpired } = await import("../aggregator/retention.ts");
   const { retentionOf } = await import("../compose/store.ts");
   const { createProgress } = await import("./progress.ts");
@@ -53,6 +53,6 @@ async function runRetention(
     }).finally(() => progress.end());
     if (outcome === "held elsewhere")
       throw new Error("another process is removing expired data: try again when it is done");
-    if (outcome === "stopped") throw new Error("stopped: run it again to remove the rest");
+    if (outcome === "stopped") throw new Error(STOPPED);
   });
 }

@@ -3,7 +3,6 @@ import type { Command } from "commander";
 import type { Demo } from "../compose/demo.ts";
 import { FIRST_KEY_ID } from "../compose/first-start.ts";
 import type { System } from "../compose/process.ts";
-import { systemClock } from "../runtime/clock.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -30,7 +29,7 @@ export function addServeCommand(program: Command, context: Context): void {
       examples("sonde serve --demo", "sonde serve --roles api,scheduler,aggregator"),
     )
     // Listens until the process ends: a signal that comes twice must not change its exit code.
-    .action((options: ServeOptions) => serve(context, options, listenForStop(systemClock).stop));
+    .action((options: ServeOptions) => serve(context, options, listenForStop().stop));
 }
 
 /**

@@ -8,7 +8,7 @@ import { show } from "../model/validate.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { ACTOR, actorIn, addOwnerOptions, examples, wholeNumberOf, withStore } from "./command.ts";
 import type { Context, OwnerOptions } from "./command.ts";
-import { listenForStop } from "./stop-signal.ts";
+import { abortOnStop } from "./stop-signal.ts";
 
 const DEFAULT_FREQUENCY = 5;
 /** On a file, a running service waits for its turn to write: for at most one transaction. */
@@ -60,7 +60,9 @@ async function fillWithResults(context: Context, options: SimulateOptions): Prom
   const { planOf } = await import("../simulation/plan.ts");
   const { createProgress } = await import("./progress.ts");
   const plan = planOf({ owner, owner_org, seed, calls, locations, frequency });
-  using stop = listenForAbort();
+  using stop = abortOnStop(
+    (signal) => `ended by ${signal} before it was complete: run the same command to complete it`,
+  );
   await withStore(config, async (store) => {
     await ensureLocation(store, config.location, { served: false });
     const period = weeksUpTo(await store.now(), weeks);
@@ -98,19 +100,4 @@ function frequencyOf(text: string): number {
   if (found === undefined)
     throw invalid(`--frequency: ${show(text)} is not one of ${FREQUENCIES.join(", ")} minutes`);
   return found;
-}
-
-/** Returns a signal that aborts on SIGINT or SIGTERM. */
-function listenForAbort() {
-  const controller = new AbortController();
-  const listening = listenForStop(systemClock);
-  void listening.stop.then((signal) =>
-    controller.abort(
-      new Error(`ended by ${signal} before it was complete: run the same command to complete it`),
-    ),
-  );
-  return {
-    signal: controller.signal,
-    [Symbol.dispose]: () => listening[Symbol.dispose](),
-  };
 }

@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM as one promise, while a command runs.
-import type { Clock } from "../runtime/clock.ts";
+// SIGINT and SIGTERM, while a command runs.
+import { systemClock } from "../runtime/clock.ts";
 
 /**
  * `npm start` forwards Ctrl-C, so the process gets it twice: a repeat this soon is the same signal.
@@ -14,12 +14,12 @@ const SIGNALS = ["SIGINT", "SIGTERM"] as const;
  * `stop` resolves at the first SIGINT or SIGTERM. A later SIGINT ends the process immediately.
  * Dispose it when the command ends.
  */
-export function listenForStop(clock: Clock) {
+export function listenForStop() {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let first: number | undefined;
   const listener = (signal: NodeJS.Signals): void => {
-    first ??= clock.monotonic();
-    const isRepeated = clock.monotonic() - first > SAME_SIGNAL_MS;
+    first ??= systemClock.monotonic();
+    const isRepeated = systemClock.monotonic() - first > SAME_SIGNAL_MS;
     if (isRepeated && signal === "SIGINT") process.exit(INTERRUPTED);
     resolve(signal);
   };
@@ -29,5 +29,21 @@ export function listenForStop(clock: Clock) {
     [Symbol.dispose](): void {
       for (const signal of SIGNALS) process.off(signal, listener);
     },
+  };
+}
+
+/**
+ * `signal` aborts at the first SIGINT or SIGTERM, with an error in these words. Dispose it when the
+ * command ends.
+ */
+export function abortOnStop(
+  words: (stopped: NodeJS.Signals) => string,
+): Disposable & { readonly signal: AbortSignal } {
+  const controller = new AbortController();
+  const listening = listenForStop();
+  void listening.stop.then((stopped) => controller.abort(new Error(words(stopped))));
+  return {
+    signal: controller.signal,
+    [Symbol.dispose]: () => listening[Symbol.dispose](),
   };
 }

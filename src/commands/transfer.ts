@@ -10,10 +10,11 @@ import { transfer } from "../store/transfer.ts";
 import type { Transferred } from "../store/transfer.ts";
 import { screenOf } from "./api-client.ts";
 import type { Context } from "./command.ts";
-import { existingDatabaseIn, lockOut, say, stopper } from "./database-file.ts";
+import { existingDatabaseIn, lockOut, nothingWritten, say } from "./database-file.ts";
 import type { DatabaseFile } from "./database-file.ts";
 import { createProgress } from "./progress.ts";
 import type { Progress } from "./progress.ts";
+import { abortOnStop } from "./stop-signal.ts";
 
 export interface TransferInput {
   readonly to?: string;
@@ -26,7 +27,7 @@ export async function transferStore(context: Context, { to }: TransferInput): Pr
   const target = targetOf(config, to);
   const file = existingDatabaseIn(config);
   using _ = lockOut(config, file);
-  using stopping = stopper();
+  using stopping = abortOnStop(nothingWritten);
   const started = systemClock.monotonic();
   let progress: Progress | undefined;
   const transferred = await transfer({
@@ -38,7 +39,7 @@ export async function transferStore(context: Context, { to }: TransferInput): Pr
       progress = createProgress({ label: "transferring", total, unit: "rows" });
     },
     onRows(rows) {
-      stopping.throwIfStopped();
+      stopping.signal.throwIfAborted();
       progress?.advance(rows);
     },
     onChecking() {
