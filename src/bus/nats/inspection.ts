@@ -7,6 +7,7 @@ import type { BusFacts, ConsumerFacts, StreamFacts, SubjectFacts } from "../bus-
 import { openNatsLink } from "./connection.ts";
 import type { NatsLink } from "./connection.ts";
 import { isForbidden, isNoResponders, isStreamMissing, textOf } from "./errors.ts";
+import { openJetStream } from "./jetstream.ts";
 import type { NatsBusOptions } from "./nats-bus.ts";
 import { probeStream } from "./probe.ts";
 import { createAgentAccess, NotMadeError } from "./stream-access.ts";
@@ -16,7 +17,6 @@ import {
   credentialsSubject,
   heartbeatSubject,
   inboxPrefix,
-  openJetStream,
   reportSubject,
   tickConsumer,
   tickSubject,

@@ -15,6 +15,7 @@ import { decodeReports, decodeTicks } from "./codec.ts";
 import type { NatsLink, NatsTls } from "./connection.ts";
 import { openNatsLink, watchConnection } from "./connection.ts";
 import { createConsumers } from "./consumer.ts";
+import { openJetStream } from "./jetstream.ts";
 import { createAgentOpener, createHubOpener } from "./opener.ts";
 import { REPORTS, TICKS, publish } from "./publisher.ts";
 import { CREDENTIALS, HEARTBEATS, ask, listen } from "./questions.ts";
@@ -25,7 +26,7 @@ import { createAgentAccess, createHubAccess } from "./stream-access.ts";
 import type { StreamAccess } from "./stream-access.ts";
 import { createStreams, prepareStreams } from "./streams.ts";
 import type { StreamSettings } from "./streams.ts";
-import { REPORT_CONSUMER, inboxPrefix, openJetStream, tickConsumer } from "./topology.ts";
+import { REPORT_CONSUMER, inboxPrefix, tickConsumer } from "./topology.ts";
 
 export interface NatsBusOptions {
   /** `nats://` or `tls://` URLs, with user and password where NATS requires them. */

@@ -12,11 +12,12 @@ import { encodeReports, encodeTicks } from "./codec.ts";
 import type { Encoded, EncodedMessage } from "./codec.ts";
 import type { NatsLink } from "./connection.ts";
 import { isForbidden, isNoResponders, isNoRoom, isOverMaximum, textOf } from "./errors.ts";
+import { shortDelayMs } from "./jetstream.ts";
 import type { Room } from "./room.ts";
 import { placeOf, sealMessage } from "./sealing.ts";
 import type { SealedMessage, SealerOf } from "./sealing.ts";
 import type { StreamAccess } from "./stream-access.ts";
-import { reportSubject, shortDelayMs, tickSubject } from "./topology.ts";
+import { reportSubject, tickSubject } from "./topology.ts";
 
 export interface Publisher {
   readonly link: NatsLink;

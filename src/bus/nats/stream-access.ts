@@ -6,9 +6,11 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { LOCATION_API } from "./accounts.ts";
 import type { NatsLink } from "./connection.ts";
+import { ensureConsumer } from "./durable-consumers.ts";
+import type { JetStream } from "./durable-consumers.ts";
 import { isConsumerMissing, isNoResponders, isStreamMissing } from "./errors.ts";
-import { ensureConsumer, tickConsumer } from "./topology.ts";
-import type { ConsumerSpec, JetStream } from "./topology.ts";
+import { tickConsumer } from "./topology.ts";
+import type { ConsumerSpec } from "./topology.ts";
 
 export interface StreamAccess {
   /** Creates missing streams, if this process may. */

@@ -17,14 +17,8 @@ import {
   isStreamMissing,
   textOf,
 } from "./errors.ts";
-import {
-  REPORT_STREAM,
-  TICK_STREAM,
-  forbidden,
-  reportSubject,
-  shortDelayMs,
-  tickSubject,
-} from "./topology.ts";
+import { forbidden, shortDelayMs } from "./jetstream.ts";
+import { REPORT_STREAM, TICK_STREAM, reportSubject, tickSubject } from "./topology.ts";
 
 export interface StreamSettings {
   readonly ticksMiB: number;

@@ -1,0 +1,39 @@
+// Opens JetStream, and words its refusals for the operator.
+import { jetstreamManager } from "@nats-io/jetstream";
+import type { JetStreamManager } from "@nats-io/jetstream";
+import { unavailable } from "../../model/errors.ts";
+import { retryDelayMs } from "../../runtime/retry.ts";
+import type { NatsLink } from "./connection.ts";
+import { isForbidden, textOf } from "./errors.ts";
+
+const REQUEST_TIMEOUT_MS = 2000;
+
+/**
+ * Rejects with advice for the operator if the server has no JetStream or refuses this user. Does
+ * not ask a cluster, which does not answer right after its start: creating the streams waits for
+ * it.
+ */
+export async function openJetStream(
+  link: NatsLink,
+  { clustered }: { readonly clustered: boolean },
+): Promise<JetStreamManager> {
+  const options = { timeout: REQUEST_TIMEOUT_MS, checkAPI: !clustered };
+  try {
+    return await jetstreamManager(link.connection, options);
+  } catch (cause) {
+    if (isForbidden(cause)) throw forbidden(link, cause);
+    throw unavailable(
+      `NATS at ${link.addresses} does not offer JetStream (${textOf(cause)}): start nats-server with -js, or with a jetstream block in its configuration`,
+      { cause },
+    );
+  }
+}
+
+/** At most 1 s, so retries within a few seconds use all of that time. */
+export const shortDelayMs = (failures: number): number => Math.min(retryDelayMs(failures), 1000);
+
+export const forbidden = (link: NatsLink, cause: unknown): Error =>
+  unavailable(
+    `NATS at ${link.addresses} refuses requests that this user needs (${textOf(cause)}): check the permissions of the user`,
+    { cause },
+  );
