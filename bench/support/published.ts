@@ -4,7 +4,9 @@ import { connect } from "@nats-io/transport-node";
 import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
 import { TICK_STREAM } from "../../src/bus/nats/topology.ts";
 import type { Bus } from "../../src/bus/bus.ts";
+import { streamsOf } from "../../src/compose/bus.ts";
 import { createKeyRing } from "../../src/compose/location-keys.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { locationKeyOf } from "../../src/runtime/derived-keys.ts";
@@ -22,6 +24,7 @@ export const connectBus = (url: string): Promise<Bus> =>
     name: "bench",
     clock: systemClock,
     log: createLogger("silent"),
+    streams: streamsOf(loadConfig({})),
     sealerOf: createKeyRing((location) => [locationKeyOf(MASTER_KEY, location)]).sealerOf,
   });
 

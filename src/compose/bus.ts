@@ -2,7 +2,7 @@
 import type { Bus } from "../bus/bus.ts";
 import { createInProcessBus } from "../bus/in-process.ts";
 import { createBusMetrics, registerConnection } from "../bus/metrics.ts";
-import type { NatsBusOptions } from "../bus/nats/nats-bus.ts";
+import type { NatsSettings } from "../bus/nats/nats-bus.ts";
 import type { StreamSettings } from "../bus/nats/streams.ts";
 import type { Config } from "../config/config.ts";
 import { systemClock } from "../runtime/clock.ts";
@@ -35,7 +35,7 @@ export const streamsOf = (config: Config): StreamSettings => ({
 });
 
 /** Needed only on NATS. */
-export type BusUser = Pick<NatsBusOptions, "name" | "sealerOf">;
+export type BusUser = Pick<NatsSettings, "name" | "sealerOf">;
 
 export async function openConfiguredBus(
   config: BusConfig,

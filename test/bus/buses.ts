@@ -5,13 +5,16 @@ import type { Bus } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { createNatsBus } from "../../src/bus/nats/nats-bus.ts";
-import type { NatsBusOptions } from "../../src/bus/nats/nats-bus.ts";
+import type { NatsSettings } from "../../src/bus/nats/nats-bus.ts";
 import { placeOf } from "../../src/bus/nats/sealing.ts";
+import type { StreamSettings } from "../../src/bus/nats/streams.ts";
 import { createThreadBus, serveThreadBus } from "../../src/bus/thread-bus.ts";
 import type { Heartbeat } from "../../src/model/heartbeat.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
+import { streamsOf } from "../../src/compose/bus.ts";
 import { createKeyRing } from "../../src/compose/location-keys.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
@@ -25,6 +28,8 @@ export const ACK_WAIT_MS = 5000;
 /** For tests that wait for longer than the ack wait. */
 export const SHORT_ACK_WAIT_MS = 3000;
 export const quiet = createLogger("silent");
+
+export const STREAMS = streamsOf(loadConfig({}));
 
 /** Returns a location's key under the tests' master key. */
 export const keyOf = (locationId: string): Uint8Array =>
@@ -41,7 +46,7 @@ export const asked = (question: object): string =>
 
 /** A bus whose participants share a process, or have a connection each. */
 export interface BusFixture extends AsyncDisposable {
-  join(options?: Pick<NatsBusOptions, "ackWaitMs">): Promise<Bus>;
+  join(options?: Pick<NatsSettings, "ackWaitMs">): Promise<Bus>;
   /** Whether messages are redelivered when their consumer shows no sign of life. */
   readonly hasAckWait: boolean;
   readonly dropped: MessageKind[];
@@ -54,9 +59,15 @@ export interface Adapter {
   readonly start: () => Promise<BusFixture>;
 }
 
+type ConnectOptions = Partial<NatsSettings> & {
+  readonly locationId?: string;
+  readonly streams?: StreamSettings;
+};
+
+/** Connects as an agent of a location, or else as a hub; streams are as large as by default. */
 export async function connectTo(
   url: string,
-  options: Partial<NatsBusOptions> = {},
+  { locationId, streams = STREAMS, ...options }: ConnectOptions = {},
 ): Promise<Bus & AsyncDisposable> {
   const bus = await createNatsBus({
     servers: [url],
@@ -66,6 +77,7 @@ export async function connectTo(
     ackWaitMs: ACK_WAIT_MS,
     sealerOf,
     ...options,
+    ...(locationId === undefined ? { streams } : { locationId }),
   });
   return disposable(bus);
 }

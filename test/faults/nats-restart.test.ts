@@ -24,6 +24,7 @@ import {
   keyOf,
   newLocation,
   quiet,
+  STREAMS,
 } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { firstOutput } from "../support/programs.ts";
@@ -424,7 +425,7 @@ async function openParts(url: string) {
     log: quiet,
   });
   const manager = await jetstreamManager(link.connection);
-  const streams = createStreams({ manager, settings: undefined, clustered: false, log: quiet });
+  const streams = createStreams({ manager, settings: STREAMS, clustered: false, log: quiet });
   const client = manager.jetstream();
   const room = watchRoom({ clock: systemClock, log: quiet });
   return {

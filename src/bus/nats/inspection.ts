@@ -8,7 +8,7 @@ import { openNatsLink } from "./connection.ts";
 import type { NatsLink } from "./connection.ts";
 import { isForbidden, isNoResponders, isStreamMissing, textOf } from "./errors.ts";
 import { openJetStream } from "./jetstream.ts";
-import type { NatsBusOptions } from "./nats-bus.ts";
+import type { NatsSettings, NatsSide } from "./nats-bus.ts";
 import { probeStream } from "./probe.ts";
 import { createAgentAccess, NotMadeError } from "./stream-access.ts";
 import { plansOf, REPLICAS_IN_CLUSTER } from "./streams.ts";
@@ -23,13 +23,10 @@ import {
 } from "./topology.ts";
 
 export type NatsInspectionOptions = Pick<
-  NatsBusOptions,
+  NatsSettings,
   "servers" | "credentials" | "nkey" | "tls" | "name" | "log"
 > &
-  (
-    | { readonly locationId: string; readonly streams?: never }
-    | { readonly locationId?: never; readonly streams: StreamSettings }
-  );
+  NatsSide;
 
 /** Longer than an inspection takes, since the connection need not be watched. */
 const PING_INTERVAL_MS = 60_000;

@@ -28,7 +28,14 @@ import { createStreams, prepareStreams } from "./streams.ts";
 import type { StreamSettings } from "./streams.ts";
 import { REPORT_CONSUMER, inboxPrefix, tickConsumer } from "./topology.ts";
 
-export interface NatsBusOptions {
+export type NatsBusOptions = NatsSettings & NatsSide;
+
+/** An agent reaches its location only, and creates no stream; the hub's settings govern them. */
+export type NatsSide =
+  | { readonly locationId: string; readonly streams?: never }
+  | { readonly locationId?: never; readonly streams: StreamSettings };
+
+export interface NatsSettings {
   /** `nats://` or `tls://` URLs, with user and password where NATS requires them. */
   readonly servers: readonly string[];
   /** The content of a `.creds` file. */
@@ -36,10 +43,6 @@ export interface NatsBusOptions {
   /** The seed of a user's nkey. */
   readonly nkey?: string;
   readonly tls?: NatsTls;
-  /** The location of an agent, which reaches no other and may not create streams or consumers. */
-  readonly locationId?: string;
-  /** For the hub, whose settings govern the streams. */
-  readonly streams?: StreamSettings;
   /** What seals and opens the messages of a location. */
   readonly sealerOf: SealerOf;
   /** The name of this process in the server's monitoring. */
@@ -66,7 +69,7 @@ const MAX_REPORT_BYTES = 32 * 1024 * 1024;
  * JetStream.
  */
 export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
-  const { locationId, pingIntervalMs = PING_INTERVAL_MS } = options;
+  const { locationId, streams, pingIntervalMs = PING_INTERVAL_MS } = options;
   const link = await openNatsLink({
     ...options,
     pingIntervalMs,
@@ -74,10 +77,9 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
   });
   try {
     const client = jetstream(link.connection);
-    const access =
-      locationId === undefined
-        ? await openHubAccess(options, link, client)
-        : createAgentAccess(link);
+    const access = streams
+      ? await openHubAccess(options, streams, link, client)
+      : createAgentAccess(link);
     return createBus(options, link, client, access);
   } catch (cause) {
     await link.connection.close();
@@ -86,7 +88,8 @@ export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
 }
 
 async function openHubAccess(
-  { streams: settings, clock, log, ackWaitMs = ACK_WAIT_MS }: NatsBusOptions,
+  { clock, log, ackWaitMs = ACK_WAIT_MS }: NatsSettings,
+  settings: StreamSettings,
   link: NatsLink,
   client: JetStreamClient,
 ): Promise<StreamAccess> {
@@ -104,7 +107,7 @@ async function openHubAccess(
 }
 
 function createBus(
-  options: NatsBusOptions,
+  options: NatsSettings,
   link: NatsLink,
   client: JetStreamClient,
   access: StreamAccess,

@@ -27,16 +27,9 @@ export interface StreamSettings {
   readonly replicas: number | undefined;
 }
 
-const DEFAULTS: StreamSettings = {
-  ticksMiB: 256,
-  resultsMiB: 1024,
-  replicas: undefined,
-};
-
 export interface StreamsOptions {
   readonly manager: JetStreamManager;
-  /** Default: creates streams of the default size and changes no existing ones. */
-  readonly settings: StreamSettings | undefined;
+  readonly settings: StreamSettings;
   /** Whether the server is part of a cluster. */
   readonly clustered: boolean;
   readonly log: Logger;
@@ -78,7 +71,7 @@ export const plansOf = ({ ticksMiB, resultsMiB }: StreamSettings): readonly Stre
 export type Streams = ReturnType<typeof createStreams>;
 
 export function createStreams(options: StreamsOptions) {
-  const settings = options.settings ?? DEFAULTS;
+  const { settings } = options;
   const plans = plansOf(settings);
   let replicas = settings.replicas ?? (options.clustered ? REPLICAS_IN_CLUSTER : 1);
   let ensuring: Promise<void> | undefined;
@@ -90,7 +83,7 @@ export function createStreams(options: StreamsOptions) {
         .finally(() => (ensuring = undefined))),
     /** Adapts existing streams to the settings; logs what it changes or cannot change. */
     async align(): Promise<void> {
-      if (options.settings) for (const plan of plans) await alignStream(options, plan, replicas);
+      for (const plan of plans) await alignStream(options, plan, replicas);
     },
     /** Falls back to one replica unless more were asked for; returns whether it did. */
     settleForOneReplica(): boolean {
