@@ -7,9 +7,10 @@ import type { ListedAgent } from "../model/agent.ts";
 import { invalid } from "../model/errors.ts";
 import { HEARTBEAT_INTERVAL_MS } from "../model/heartbeat.ts";
 import { show } from "../model/validate.ts";
-import { screenOf } from "./api-client.ts";
-import { audit, examples, withStore } from "./command.ts";
+import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
+import { screenOf } from "./output.ts";
+import { audit, withStore } from "./with-store.ts";
 
 export function addAgentCommands(program: Command, context: Context): void {
   const agents = program.command("agents").description("List agents, and drain one.");

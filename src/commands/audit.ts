@@ -1,15 +1,11 @@
 // `sonde audit list`: prints the audit trail, one JSON object per line, oldest first.
 import type { Command } from "commander";
 import { formatInstant } from "../model/instant.ts";
-import {
-  actorIn,
-  addOwnerOptions,
-  examples,
-  instantOf,
-  wholeNumberOf,
-  withStore,
-} from "./command.ts";
-import type { Context, OwnerOptions } from "./command.ts";
+import { examples } from "./command.ts";
+import type { Context } from "./command.ts";
+import { actorIn, addOwnerOptions, instantOf, wholeNumberOf } from "./option-values.ts";
+import type { OwnerOptions } from "./option-values.ts";
+import { withStore } from "./with-store.ts";
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 100_000;

@@ -3,18 +3,12 @@ import type { Command } from "commander";
 import { pathOf } from "../client/api.ts";
 import { column, numberColumn } from "../client/columns.ts";
 import { textOf } from "../client/fields.ts";
-import {
-  addApiOptions,
-  addListOptions,
-  fitForOutput,
-  openApi,
-  printList,
-  printObject,
-  readStdin,
-} from "./api-client.ts";
+import { addApiOptions, addListOptions, openApi } from "./api-client.ts";
 import type { ApiOptions, ListOptions } from "./api-client.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
+import { readStdin } from "./input.ts";
+import { fitForOutput, printList, printObject } from "./output.ts";
 
 const WORKSPACES = [
   column("WORKSPACE", "workspace", { shrinks: true }),

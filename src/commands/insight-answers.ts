@@ -6,10 +6,11 @@ import { column, numberColumn, percentColumn } from "../client/columns.ts";
 import { describe } from "../client/fields.ts";
 import { findObject } from "../client/find-object.ts";
 import type { Column } from "../client/table.ts";
-import { addApiOptions, addListOptions, openApi, printList, printObject } from "./api-client.ts";
+import { addApiOptions, addListOptions, openApi } from "./api-client.ts";
 import type { ApiOptions, ListOptions } from "./api-client.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
+import { printList, printObject } from "./output.ts";
 
 interface RankOptions extends ListOptions {
   readonly weekly?: true;

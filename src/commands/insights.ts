@@ -9,9 +9,12 @@ import { formatPeriodTime } from "../model/instant.ts";
 import type { TimeSpan } from "../model/stat-check.ts";
 import { show } from "../model/validate.ts";
 import type { Store } from "../store/store.ts";
-import { examples, spanIn, withStore } from "./command.ts";
-import type { Context, SpanOptions } from "./command.ts";
+import { examples } from "./command.ts";
+import type { Context } from "./command.ts";
 import { addInsightAnswers } from "./insight-answers.ts";
+import { spanIn } from "./option-values.ts";
+import type { SpanOptions } from "./option-values.ts";
+import { withStore } from "./with-store.ts";
 
 interface ComputeOptions extends SpanOptions {
   readonly call?: string;

@@ -5,7 +5,6 @@ import type { Command } from "commander";
 import { FIRST_KEY_ID, FIRST_OWNER } from "../compose/first-start.ts";
 import { issueKey, revokeKey as revoke } from "../compose/issue-key.ts";
 import type { IssuedKey } from "../compose/issue-key.ts";
-import type { Config } from "../config/config.ts";
 import { ACCESS_LEVELS } from "../model/access.ts";
 import type { AccessLevel } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
@@ -13,9 +12,12 @@ import { Name } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import { Type } from "../model/type.ts";
 import { createValidator, show } from "../model/validate.ts";
-import { reachable } from "../runtime/ops-client.ts";
-import { ACTOR, actorIn, addOwnerOptions, audit, examples, withStore } from "./command.ts";
-import type { Context, OwnerOptions } from "./command.ts";
+import { localUrl } from "./api-client.ts";
+import { examples } from "./command.ts";
+import type { Context } from "./command.ts";
+import { actorIn, addOwnerOptions } from "./option-values.ts";
+import type { OwnerOptions } from "./option-values.ts";
+import { ACTOR, audit, withStore } from "./with-store.ts";
 
 const PAGE = 1000;
 
@@ -110,7 +112,7 @@ const revokeKey = ({ config, print }: Context, id: string) =>
 
 async function printLink({ config: configured, print }: Context, keyId: string): Promise<void> {
   const config = configured();
-  const url = pagesUrl(config);
+  const url = config.publicUrl ?? localUrl(config, "SONDE_PUBLIC_URL to the pages' address");
   // Loaded here: the other commands start faster without it.
   const { signInLink } = await import("../compose/sign-in-link.ts");
   await withStore(config, async (store) => {
@@ -119,13 +121,6 @@ async function printLink({ config: configured, print }: Context, keyId: string):
       throw invalid(`no active key ${show(keyId)}; \`sonde keys list\` shows them`);
     print(`${link}\n`);
   });
-}
-
-function pagesUrl({ publicUrl, host, port }: Config): string {
-  if (publicUrl !== undefined) return publicUrl;
-  if (port === 0)
-    throw invalid("SONDE_PORT=0 names no port: set SONDE_PUBLIC_URL to the pages' address");
-  return `http://${reachable(host)}:${port}`;
 }
 
 /** Re-encrypts every stored secret with the current master key; the service may keep running. */

@@ -8,9 +8,9 @@ import { show } from "../model/validate.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { StoredLocation } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { audit, withStore } from "./command.ts";
 import type { Context } from "./command.ts";
 import { writeBundle } from "./location-bundle.ts";
+import { audit, withStore } from "./with-store.ts";
 import { writeFiles } from "./written-files.ts";
 import type { WrittenFile } from "./written-files.ts";
 

@@ -9,7 +9,7 @@ import { HOUR_MS } from "../model/periods.ts";
 import { show } from "../model/validate.ts";
 import type { StoredLocation } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { audit, examples, wholeNumberOf, withStore } from "./command.ts";
+import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
 import {
   findLocation,
@@ -18,6 +18,8 @@ import {
   writeNatsConfig,
 } from "./location-files.ts";
 import type { HandOver } from "./location-files.ts";
+import { wholeNumberOf } from "./option-values.ts";
+import { audit, withStore } from "./with-store.ts";
 
 const MAX_GRACE_HOURS = 720;
 const AN_ID = "a location's id, from `sonde locations list`";

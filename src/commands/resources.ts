@@ -8,17 +8,12 @@ import type { BodyField, ResourceKind } from "../client/resource-kind.ts";
 import { KINDS } from "../client/resource-kinds.ts";
 import { harmless, harmlessJson } from "../client/text.ts";
 import { invalid } from "../model/errors.ts";
-import {
-  addApiOptions,
-  addListOptions,
-  openApi,
-  printList,
-  printObject,
-  readJsonFile,
-} from "./api-client.ts";
+import { addApiOptions, addListOptions, openApi } from "./api-client.ts";
 import type { ApiOptions, ListOptions } from "./api-client.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
+import { readJsonFile } from "./input.ts";
+import { printList, printObject } from "./output.ts";
 import { addRunOf, isRunnable } from "./run.ts";
 
 type Values = Readonly<Record<string, string | readonly string[] | undefined>>;

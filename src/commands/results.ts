@@ -7,10 +7,11 @@ import { findObject } from "../client/find-object.ts";
 import { RESULT_COLUMNS } from "../client/outcome.ts";
 import type { Column } from "../client/table.ts";
 import { RESULT_CODES } from "../model/result.ts";
-import { addApiOptions, addListOptions, fitForOutput, openApi, printList } from "./api-client.ts";
+import { addApiOptions, addListOptions, openApi } from "./api-client.ts";
 import type { ApiOptions, ListOptions } from "./api-client.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
+import { fitForOutput, printList } from "./output.ts";
 import { printResult } from "./run.ts";
 
 const DEFAULT_LIMIT = 20;

@@ -3,9 +3,10 @@ import { hostname } from "node:os";
 import type { Command } from "commander";
 import { formatInstant } from "../model/instant.ts";
 import { systemClock } from "../runtime/clock.ts";
-import { examples, withStore } from "./command.ts";
+import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
 import { abortOnStop } from "./stop-signal.ts";
+import { withStore } from "./with-store.ts";
 
 interface RetentionOptions {
   readonly dryRun?: boolean;

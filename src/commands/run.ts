@@ -13,10 +13,12 @@ import type { ListedResult, WorkflowOutcome } from "../client/outcome.ts";
 import { pairBy } from "../client/resource-kind.ts";
 import { KINDS } from "../client/resource-kinds.ts";
 import { systemClock } from "../runtime/clock.ts";
-import { addApiOptions, openApi, printObject, screenOf } from "./api-client.ts";
+import { addApiOptions, openApi } from "./api-client.ts";
 import type { ApiOptions } from "./api-client.ts";
-import { examples, wholeNumberOf } from "./command.ts";
+import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
+import { wholeNumberOf } from "./option-values.ts";
+import { printObject, screenOf } from "./output.ts";
 
 const MAX_WAIT_SECONDS = 60;
 const POLL_MS = 250;

@@ -6,9 +6,12 @@ import { formatPeriodTime } from "../model/instant.ts";
 import { FREQUENCIES } from "../model/slots.ts";
 import { show } from "../model/validate.ts";
 import { systemClock } from "../runtime/clock.ts";
-import { ACTOR, actorIn, addOwnerOptions, examples, wholeNumberOf, withStore } from "./command.ts";
-import type { Context, OwnerOptions } from "./command.ts";
+import { examples } from "./command.ts";
+import type { Context } from "./command.ts";
+import { actorIn, addOwnerOptions, wholeNumberOf } from "./option-values.ts";
+import type { OwnerOptions } from "./option-values.ts";
 import { abortOnStop } from "./stop-signal.ts";
+import { ACTOR, withStore } from "./with-store.ts";
 
 const DEFAULT_FREQUENCY = 5;
 /** On a file, a running service waits for its turn to write: for at most one transaction. */

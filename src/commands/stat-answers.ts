@@ -7,10 +7,11 @@ import { numberColumn, percentColumn } from "../client/columns.ts";
 import { findObject } from "../client/find-object.ts";
 import type { Column } from "../client/table.ts";
 import { PERIOD_KINDS } from "../model/periods.ts";
-import { addListOptions, openApi, printList } from "./api-client.ts";
+import { addListOptions, openApi } from "./api-client.ts";
 import type { ListOptions } from "./api-client.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
+import { printList } from "./output.ts";
 
 const DEFAULT_LIMIT = 10;
 /** The API's maximum page size. */

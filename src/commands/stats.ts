@@ -6,9 +6,12 @@ import { formatPeriodTime } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
-import { audit, examples, spanIn, withStore } from "./command.ts";
-import type { Context, SpanOptions } from "./command.ts";
+import { examples } from "./command.ts";
+import type { Context } from "./command.ts";
+import { spanIn } from "./option-values.ts";
+import type { SpanOptions } from "./option-values.ts";
 import { addStatAnswers } from "./stat-answers.ts";
+import { audit, withStore } from "./with-store.ts";
 
 interface RebuildOptions extends SpanOptions {
   readonly call?: string;

@@ -1,0 +1,47 @@
+// The store of a command, and its entries in the audit trail.
+import type { Config } from "../config/config.ts";
+import type { AuditEntry } from "../model/audit.ts";
+import { openDataDir } from "../runtime/data-dir.ts";
+import type { Store } from "../store/store.ts";
+
+/** The actor of commands in the audit trail. */
+export const ACTOR = "command line";
+
+/** Adds an audit entry for a command that acts for no owner. */
+export async function audit(
+  store: Store,
+  entry: Pick<AuditEntry, "action" | "kind" | "object_id">,
+): Promise<void> {
+  const nobody = { owner: null, org: null, address: null };
+  await store.audit.record({
+    time: await store.now(),
+    actor: ACTOR,
+    ...nobody,
+    ...entry,
+    fields: [],
+  });
+}
+
+/**
+ * Opens the configured store, which migrates its schema unless SONDE_MIGRATE is off, and closes it
+ * when the work is done.
+ */
+export async function withStore(
+  config: Config,
+  work: (store: Store) => Promise<void>,
+): Promise<void> {
+  // Loaded here: commands without a store start in half the time.
+  const { openConfiguredStore } = await import("../compose/store.ts");
+  const { createLogger } = await import("../runtime/logger.ts");
+  const store = await openConfiguredStore(
+    config,
+    openDataDir(config.dataDir),
+    createLogger("silent"),
+    { usesSecrets: false, isPatient: true },
+  );
+  try {
+    await work(store);
+  } finally {
+    await store.close();
+  }
+}
