@@ -62,7 +62,14 @@ async function beatWhile(store: Store, work: () => Promise<number>): Promise<Bea
   const bus = createInProcessBus({ log, clock: systemClock });
   const metrics = createSchedulerMetrics(new Registry());
   const dispatcher = { store, bus, waiting: createWaitingRuns(64) };
-  const beat = createBeat({ store, dispatcher, log, metrics, holder: "bench" });
+  const beat = createBeat({
+    store,
+    clock: systemClock,
+    dispatcher,
+    log,
+    metrics,
+    holder: "bench",
+  });
   const late: number[] = [];
   const cron = createCron({
     name: "beat",

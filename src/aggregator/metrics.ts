@@ -1,5 +1,4 @@
 // The aggregator's metrics.
-import { systemClock } from "../runtime/clock.ts";
 import { Counter, Gauge, Histogram, registerReading } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
@@ -17,8 +16,8 @@ export function createAggregatorMetrics(registry: Registry) {
     () => lastRecorded,
   );
   return {
-    recordedNow(): void {
-      lastRecorded = systemClock.now() / 1000;
+    recordedAt(now: number): void {
+      lastRecorded = now / 1000;
     },
     batchResults: new Histogram({
       name: "sonde_aggregator_batch_results",

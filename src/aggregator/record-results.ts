@@ -39,7 +39,7 @@ export async function recordBatch(
   const seconds = (clock.monotonic() - started) / 1000;
   metrics.batchSeconds.observe(seconds);
   metrics.batchResults.observe(reports.length);
-  if (recorded.recorded > 0) metrics.recordedNow();
+  if (recorded.recorded > 0) metrics.recordedAt(clock.now());
   countOutcomes(metrics, recorded);
   const level = recorded.unknown > 0 ? "warn" : "debug";
   log[level]({ ...recorded, duration_ms: Math.round(seconds * 1000) }, "results recorded");

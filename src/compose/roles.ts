@@ -176,6 +176,7 @@ function spoolsOf({ config, dataDir }: RoleParts, n: number, agents: number) {
 const schedulerOf = (parts: HubParts): Service =>
   createScheduler({
     store: parts.store,
+    clock: systemClock,
     dispatcher: parts.dispatcher,
     holder: parts.holder,
     log: logOf(parts, "scheduler"),

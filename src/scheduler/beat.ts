@@ -9,7 +9,7 @@ import {
   SCHEDULER_LEASE,
   slotOf,
 } from "../model/slots.ts";
-import { systemClock } from "../runtime/clock.ts";
+import type { Clock } from "../runtime/clock.ts";
 import type { Lease, Opening } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { orderLateStarters } from "./late-starters.ts";
@@ -29,6 +29,7 @@ const SCHEDULES_KEPT_MS = 25 * 60 * MINUTE_MS;
 const RESOLUTION_MS = 1;
 
 export interface BeatOptions extends PublishOptions {
+  readonly clock: Clock;
   /** Identifies this process among schedulers. */
   readonly holder: string;
 }
@@ -136,14 +137,11 @@ async function firstSlot(store: Store, now: number): Promise<number> {
 }
 
 /** Returns the store's time, and measures this machine's clock offset from it. */
-async function readTime({
-  store,
-  metrics,
-}: Pick<BeatOptions, "store" | "metrics">): Promise<number> {
-  const own = systemClock.now();
-  const began = systemClock.monotonic();
+async function readTime({ store, clock, metrics }: BeatOptions): Promise<number> {
+  const own = clock.now();
+  const began = clock.monotonic();
   const now = await store.now();
-  const half = (systemClock.monotonic() - began) / 2;
+  const half = (clock.monotonic() - began) / 2;
   const offset = now - (own + half);
   const isWithinError = Math.abs(offset) <= half + RESOLUTION_MS;
   metrics.clockOffset.set(isWithinError ? 0 : offset / 1000);

@@ -59,6 +59,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     const dispatcher = { store: used, bus: over.bus ?? bus, waiting };
     return createBeat({
       store: used,
+      clock,
       dispatcher,
       log,
       holder,

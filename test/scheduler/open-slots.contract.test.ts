@@ -51,6 +51,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
   const newBeat = (used: Store): Beat =>
     createBeat({
       store: used,
+      clock,
       dispatcher: { store: used, bus, waiting: createWaitingRuns(64) },
       log,
       holder: "one",

@@ -67,6 +67,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
   const newBeat = (used: Store): Beat =>
     createBeat({
       store: used,
+      clock,
       dispatcher: { store: used, bus, waiting: createWaitingRuns(64) },
       log,
       holder: "one",

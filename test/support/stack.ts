@@ -108,6 +108,7 @@ export async function startStack({
   await start(createCallCredentials(dispatcher));
   const scheduling = {
     store,
+    clock,
     dispatcher,
     log,
     metrics: createSchedulerMetrics(registry),
