@@ -11,7 +11,7 @@ import { show } from "../model/validate.ts";
 import type { Store } from "../store/store.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
-import { addInsightAnswers } from "./insight-answers.ts";
+import { addInsightsRead } from "./insights-read.ts";
 import { spanIn } from "./option-values.ts";
 import type { SpanOptions } from "./option-values.ts";
 import { withStore } from "./with-store.ts";
@@ -24,7 +24,7 @@ export function addInsightCommands(program: Command, context: Context): void {
   const insights = program
     .command("insights")
     .description("Show and recompute the scores of calls.");
-  addInsightAnswers(insights, context);
+  addInsightsRead(insights, context);
   insights
     .command("compute")
     .description("Recompute the reports of closed weeks and months. On the hub, with its settings.")

@@ -10,7 +10,7 @@ import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
 import { spanIn } from "./option-values.ts";
 import type { SpanOptions } from "./option-values.ts";
-import { addStatAnswers } from "./stat-answers.ts";
+import { addStatsGet } from "./stats-get.ts";
 import { audit, withStore } from "./with-store.ts";
 
 interface RebuildOptions extends SpanOptions {
@@ -21,7 +21,7 @@ export function addStatCommands(program: Command, context: Context): void {
   const stats = program
     .command("stats")
     .description("Show and repair a call's statistics by period.");
-  addStatAnswers(stats, context);
+  addStatsGet(stats, context);
   stats
     .command("rebuild")
     .description(

@@ -26,7 +26,7 @@ interface StatOptions extends ListOptions {
 }
 
 /** Adds `get` to `sonde stats`. */
-export function addStatAnswers(stats: Command, context: Context): void {
+export function addStatsGet(stats: Command, context: Context): void {
   const get = stats
     .command("get")
     .description("Show a call's statistics by period (UTC), newest first. Over the API.")

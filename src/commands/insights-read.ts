@@ -20,7 +20,7 @@ interface RankOptions extends ListOptions {
 type InsightListOptions = ListOptions & { readonly call?: string; readonly weekly?: true };
 
 /** Adds these commands to `sonde insights`. */
-export function addInsightAnswers(insights: Command, context: Context): void {
+export function addInsightsRead(insights: Command, context: Context): void {
   addListOptions(
     insights
       .command("rank")
