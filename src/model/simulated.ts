@@ -1,2 +1,4 @@
-/** The tag of calls whose results are generated: see `docs/simulation.md`. */
+// The mark of results that are made up: see `docs/simulation.md`.
+
+/** The tag of calls whose results are generated. */
 export const SIMULATED_TAG = "sonde-simulated";
