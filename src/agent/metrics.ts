@@ -32,7 +32,7 @@ export function createAgentMetrics(registry: Registry) {
     ),
     startLateness: histogram(
       "sonde_agent_start_lateness_seconds",
-      "How long after their place in time runs started.",
+      "Time from a run's place in its second to its start.",
       [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 15, 60],
     ),
     timingUncertainty: histogram(

@@ -34,7 +34,7 @@ const CALLS: ResourceKind = {
     { flags: "--domain <host>", description: "only calls to this host", query: "domain" },
     {
       flags: "--auth <auth>",
-      description: "only calls that use these settings",
+      description: "only calls that use this setting",
       names: "auth",
       path: (id) => pathOf`/calls/auth/${id}/`,
     },
@@ -65,13 +65,13 @@ const CALLS: ResourceKind = {
     { flags: "--body <text>", description: "body to send", path: "request.body" },
     {
       flags: "--auth <auth>",
-      description: "id or name of authentication settings",
+      description: "id or name of an authentication setting",
       path: "request.auth_id",
       names: ["auth"],
     },
     {
       flags: "--token <token>",
-      description: "id or name of a token of theirs",
+      description: "id or name of one of its tokens",
       path: "request.token_id",
       names: ["tokens"],
     },
@@ -161,7 +161,7 @@ const DEPLOYMENTS: ResourceKind = {
   fields: [
     {
       flags: "--target <call|workflow>",
-      description: "id or name of what runs",
+      description: "id or name of the call or workflow to run",
       path: "deployment.target_id",
       names: ["calls", "workflows"],
     },
@@ -174,7 +174,7 @@ const DEPLOYMENTS: ResourceKind = {
     },
     {
       flags: "--run-delay <seconds>",
-      description: "seconds from the minute to the run",
+      description: "delay of each run after the minute, in seconds",
       path: "deployment.run_delay",
       read: numberIfOne,
     },
@@ -204,7 +204,7 @@ const TOKENS: ResourceKind = {
   filters: [
     {
       flags: "--auth <auth>",
-      description: "only tokens of these settings",
+      description: "only tokens of this setting",
       names: "auth",
       path: (id) => pathOf`/tokens/auth/${id}/`,
     },

@@ -95,7 +95,7 @@ const columnsAt = (now: number): readonly Column<ListedAgent>[] => [
 
 function stateOf(agent: ListedAgent, now: number): string {
   const state = agentStateOf(agent, now);
-  return agent.drain_ordered && state !== "DRAINING" ? `${state}, to drain` : state;
+  return agent.drain_ordered && state !== "DRAINING" ? `${state}, drain ordered` : state;
 }
 
 /** `offset`: by how much the hub's time is ahead, in milliseconds. */

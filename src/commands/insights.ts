@@ -78,7 +78,7 @@ async function keysOf(
 async function computeAll(store: Store, keys: readonly InsightKey[], print: Context["print"]) {
   const { settleInsight } = await import("../aggregator/compute-insight.ts");
   const { createProgress } = await import("./progress.ts");
-  const counts = { changed: 0, unchanged: 0, "kept, whose results or call are gone": 0, failed: 0 };
+  const counts = { changed: 0, unchanged: 0, "kept (results or call removed)": 0, failed: 0 };
   const progress = createProgress({ label: "insights", total: keys.length, unit: "reports" });
   for (const key of keys) {
     const before = await store.insights.measures(key);
@@ -91,7 +91,7 @@ async function computeAll(store: Store, keys: readonly InsightKey[], print: Cont
         progress.hide();
         print(`${JSON.stringify({ id: insightId(key), score_before, score_after })}\n`);
       } else if (settled === "call deleted" || settled === "results removed")
-        counts["kept, whose results or call are gone"] += 1;
+        counts["kept (results or call removed)"] += 1;
       else counts.unchanged += 1;
     } catch (err) {
       if (isUnavailable(err)) throw err;

@@ -38,7 +38,7 @@ export function addKeyCommands(program: Command, context: Context): void {
         new Option("--level <level>", "what it may do").choices(ACCESS_LEVELS).default("VIEWER"),
       )
       .option("--name <name>", "what it is for (default: none)", nameOfKey),
-    `whose key it is (default: ${FIRST_OWNER})`,
+    `owner of the key (default: ${FIRST_OWNER})`,
   )
     .addHelpText(
       "after",

@@ -87,7 +87,7 @@ export async function handOver(
   if (bundle === undefined) return;
   writeBundle(bundle, location.id, environment.files(), await store.now());
   print(`wrote ${bundle}, which holds the credentials of ${location.id}
-1. Let it in: \`sonde locations nats-config --out …\`, then reload NATS twice (nats-server --signal reload).
+1. Admit it to NATS: \`sonde locations nats-config --out …\`, then reload NATS twice (nats-server --signal reload).
 2. On the machine there: tar -xf ${basename(bundle)}, and follow ${location.id}/README.md.
 `);
 }

@@ -195,5 +195,5 @@ const rotated = ({ id, key_version }: StoredLocation, hours: number, changed: nu
 1. ${RELOAD} let the new NATS user in.
 2. Before that time, give the files of \`sonde locations env ${id} --out …\` to the location's agents
    and restart them.
-3. After it, do step 1 once more: it lets the previous NATS user out.
+3. After that time, repeat step 1 to remove the previous NATS user.
 `;

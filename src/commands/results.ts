@@ -26,7 +26,7 @@ interface ResultListOptions extends ListOptions {
 }
 
 export function addResultCommands(program: Command, context: Context): void {
-  const results = program.command("results").description("See how runs went.");
+  const results = program.command("results").description("List and show the results of runs.");
   const list = results
     .command("list")
     .description("List the results of a call or a workflow, newest first.")

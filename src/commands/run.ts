@@ -55,7 +55,7 @@ function addRun(
   const run = group
     .command("run")
     .summary(`Run ${what} now, and show its phases.`)
-    .description(`Run ${what} now, once. With --wait, show how it went.`)
+    .description(`Run ${what} now, once. With --wait, show its outcome.`)
     .argument(`<${names[0]}>`, `id or name of ${what}`)
     .option("--location <id>", "where (default: the service chooses)")
     .option("--variable <name=value>", "a variable of this run; may be repeated", collectPair)
@@ -107,7 +107,7 @@ async function runNow(
     if (options.json) return printObject(context, run);
     const place = String(run["location_id"]);
     return context.print(
-      `ordered at ${place}: \`sonde results get ${resultId}\` shows how it goes\n`,
+      `ordered at ${place}: \`sonde results get ${resultId}\` shows its progress\n`,
     );
   }
   const path = kind === "calls" ? `/results/${resultId}/` : `/workflows/results/${resultId}/`;

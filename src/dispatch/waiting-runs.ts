@@ -47,7 +47,7 @@ export function createWaitingRuns(maxMiB: number) {
 
   return {
     /** Why a run is refused. */
-    refusal: `the owner's runs that wait for an agent are larger than ${maxMiB} MiB together, without the first ${FREE / 1024} KiB of each call`,
+    refusal: `the owner's runs that wait for an agent are larger than ${maxMiB} MiB together, not counting the first ${FREE / 1024} KiB of each call`,
     /**
      * Resolves to the runs for whose calls their owner has no room, without reading the calls. The
      * others wait from now on; a run that is published again counts once.

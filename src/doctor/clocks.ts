@@ -14,7 +14,7 @@ import { readableDatabase } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 import { silenceFindings } from "./process.ts";
 
-/** Tokens and certificates expire by the machine's clock; slots come from the database's. */
+/** Certificates are checked by the machine's clock; slots come from the database's. */
 const ALLOWED_MS = 1000;
 const HARMFUL_MS = 60_000;
 const SYNCHRONIZE = "synchronize it with time servers, for example with chrony";

@@ -65,7 +65,7 @@ export const HeartbeatAnswerSchema = Type.Object({
     Type.String({
       minLength: 1,
       maxLength: 500,
-      description: "why the hub takes no results of this agent: a sentence for its operator",
+      description: "why the hub rejects this agent's results: a sentence for its operator",
     }),
   ),
 });

@@ -1,4 +1,4 @@
-// How long data is kept, and the size of batches in which the rest is removed.
+// How long data is kept, and the size of batches in which expired data is removed.
 import { DAY_MS, HOUR_MS, periodStart } from "./periods.ts";
 
 /** How long the settings say that data is kept, in whole days. */

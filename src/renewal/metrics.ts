@@ -9,7 +9,7 @@ export function createRenewalMetrics(registry: Registry) {
   return {
     attempts: new Counter({
       name: "sonde_renewal_attempts_total",
-      help: "Attempts to renew a token, by outcome: renewed, failed, or superseded by a change of its owner.",
+      help: "Attempts to renew a token, by outcome: renewed, failed, or superseded by its owner's change.",
       labelNames: ["outcome"],
       registers,
     }),

@@ -1,4 +1,4 @@
-// Works that run at the same time, and end together.
+// Waits for concurrent work to end.
 
 /** Waits for all to end, then rejects with the first failure in their order. */
 export async function allDone(works: readonly Promise<unknown>[]): Promise<void> {

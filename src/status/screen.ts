@@ -51,7 +51,7 @@ function serviceLines(service: ServiceView, now: number): string[] {
   return [
     labelled("scheduler", leadOf(service, now)),
     ...runLines(runs),
-    labelled("pending", late.length === 0 ? "none that is due" : late.join(", ")),
+    labelled("pending", late.length === 0 ? "none due" : late.join(", ")),
     "",
     ...locationLines(locations),
     ...(failing.length === 0 ? [] : ["", "Failing in the last minute:", ...failing.map(failureOf)]),

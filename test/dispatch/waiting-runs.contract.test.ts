@@ -70,7 +70,7 @@ describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
       expect((await store.results.get(result_id))?.meta).toMatchObject({
         result: "UNABLE_TO_RUN",
         message:
-          "the owner's runs that wait for an agent are larger than 1 MiB together, without the first 4 KiB of each call",
+          "the owner's runs that wait for an agent are larger than 1 MiB together, not counting the first 4 KiB of each call",
       });
       expect(await store.pendingRuns.get(result_id)).toBeUndefined();
     }

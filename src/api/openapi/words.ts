@@ -1,4 +1,4 @@
-// What the OpenAPI document says about tags, path parameters and errors, which endpoints share.
+// Descriptions of tags, path parameters and errors, which endpoints share in the OpenAPI document.
 import { ACCESS_LEVELS } from "../../model/access.ts";
 import { EXAMPLE } from "../../model/fields.ts";
 import type { Endpoint } from "../http/endpoint.ts";
@@ -87,7 +87,7 @@ const forbidden = (level: Endpoint["level"]): ErrorWords => ({
   example: `This needs a key of access level ${level}; yours is VIEWER`,
 });
 const notFound = (missing: string): ErrorWords => ({
-  description: "Nothing there, or nothing that the caller may read: the answer is the same",
+  description: "Not found, or not readable by the caller: the answer is the same",
   example: `${missing} not found`,
 });
 const CHANGED = {

@@ -46,7 +46,7 @@ const NowSchema = Type.Object(
         last: Type.Union([
           Type.Object(OUTCOME, {
             description:
-              "the result that started, or was due, last there, today or in the three days before (UTC); null: none",
+              "the latest result there, by start or due time, today or in the three days before (UTC); null: none",
           }),
           Type.Null(),
         ]),
@@ -71,12 +71,12 @@ const OverviewSchema = named(
     owner: Owner,
     locations: Type.Array(LocationRef, {
       description:
-        "where you have deployed it; where it is yours, also where others have; without any, where it ran in the last 24 hours",
+        "where you have deployed it and, if it is yours, where others have; without deployments, where it ran in the last 24 hours",
     }),
     state: Type.Union([
       Type.Object(
         { ...OUTCOME, location_id: LocationRef },
-        { description: "the result that started, or was due, last" },
+        { description: "the latest result, by start or due time" },
       ),
       Type.Null(),
     ]),
@@ -95,7 +95,7 @@ const OverviewSchema = named(
           missed: Count,
           hours: Type.Object({ pass: Counts, warning: Counts, fail: Counts, missed: Counts }),
         },
-        { description: "the present hour and the 23 before it, of every call made" },
+        { description: "the current hour and the 23 before it, over every call made" },
       ),
       Type.Null(),
     ]),

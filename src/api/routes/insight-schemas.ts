@@ -84,7 +84,7 @@ const Part = {
     Type.Integer({
       minimum: 0,
       maximum: 999,
-      description: "what it cost: the three together are 999 less the score; null: no score",
+      description: "points lost: the three add up to 999 minus the score; null: no score",
       examples: [9],
     }),
   ),

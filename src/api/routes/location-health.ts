@@ -23,12 +23,12 @@ const HealthSchema = named(
   Type.Object({
     ...LocationSchema.properties,
     pending_runs: Type.Integer({
-      description: `runs without an outcome yet that you ordered, or your deployments; counted among the ${MOST_PENDING} runs of all owners that expire first`,
+      description: `runs without an outcome yet, ordered by you or by your deployments; counted among the ${MOST_PENDING} runs of all owners that expire first`,
     }),
     oldest_due: nullable(Timestamp),
     spool_reports: Type.Integer({ description: "reports on the disks of its agents together" }),
     recent_calls: Type.Integer({
-      description: `calls behind the next two: of all owners, in the last hour, among the newest ${MOST_RESULTS} results of all locations`,
+      description: `sample size of lateness and uncertainty: calls of all owners, in the last hour, among the newest ${MOST_RESULTS} results of all locations`,
     }),
     lateness: PercentilesSchema("milliseconds from when a call was due to its start"),
     uncertainty: PercentilesSchema(

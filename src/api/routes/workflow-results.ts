@@ -30,7 +30,7 @@ const WithSteps = named(
     ...WorkflowResultSchema.properties,
     results: Type.Array(ListedResultSchema, {
       description:
-        "of its calls, in order; anyone but the owner of the Workflow sees those of calls whose results they may read",
+        "of its calls, in order; anyone but the owner of the Workflow sees only those of calls whose results they may read",
     }),
     context: nullable(Type.Record(Type.String(), Type.Unknown()), {
       description:
@@ -73,7 +73,7 @@ export const workflowResultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     tag,
     summary: "Get the result of a Workflow, with those of its calls",
     description:
-      "Whoever may read the Workflow may read its results; the message of a call only those who may read the call's results.",
+      "Whoever may read the Workflow may read its results; a call's message is shown only to those who may read the call's results.",
     missing: "Workflow result",
     level: "VIEWER",
     answer: WithSteps,

@@ -83,7 +83,7 @@ export async function ask<Q extends Question, A>(
 /** The prefix of the server's reply subjects between accounts. */
 const ACROSS_ACCOUNTS = "_R_.";
 
-/** The hub may publish anywhere, so an asker must not choose any subject for the answer. */
+/** The hub may publish anywhere, so an asker must not choose an arbitrary reply subject. */
 const isInboxOf = (locationId: string, reply = ""): boolean =>
   reply.startsWith(ACROSS_ACCOUNTS) || reply.startsWith(`${inboxPrefix(locationId)}.`);
 
