@@ -9,17 +9,20 @@ import type { MissedRun, PendingRun, StoredDocument } from "../store/records.ts"
 import type { Store } from "../store/store.ts";
 import { withCredentials } from "./credentials.ts";
 import { withEnvironment } from "./environment.ts";
+import { createWaitingRuns } from "./waiting-runs.ts";
 
 /** Documents by id. */
 type Stored = ReadonlyMap<string, StoredDocument>;
 
 /**
  * Builds the ticks, with the credentials and environment values of their calls. Current rights
- * apply: withdrawn sharing and revoked keys also end runs ordered before.
+ * apply: withdrawn sharing and revoked keys also end runs ordered before. Runs for whose values
+ * `waiting` has no room are unable to run.
  */
 export async function buildTicks(
   store: Store,
   runs: readonly PendingRun[],
+  waiting = createWaitingRuns(Infinity),
 ): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly MissedRun[] }> {
   const { documents } = store;
   const { call = [], workflow = [] } = Object.groupBy(runs, ({ target_kind }) => target_kind);
@@ -45,7 +48,11 @@ export async function buildTicks(
     else ticks.push(tick);
   }
   if (authorized.length > 0) ticks = await withCredentials(documents, ticks, { calls, withKey });
-  if (ticks.some(namesEnvironment)) ticks = await withEnvironment(documents, ticks, runs);
+  if (ticks.some(namesEnvironment)) {
+    const complete = await withEnvironment(documents, ticks, runs, waiting.admitsValues);
+    ticks = complete.ticks;
+    unable.push(...complete.refused.map((run) => unableToRun(run, waiting.refusal)));
+  }
   return { ticks, unable };
 }
 

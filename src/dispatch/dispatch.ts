@@ -56,16 +56,9 @@ async function buildAdmitted(
 ): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly MissedRun[] }> {
   const refused = await waiting.refused(store, runs, now);
   const open = runs.filter((run) => !refused.has(run));
-  const { ticks, unable } = await buildTicks(store, open);
-  const runOf = new Map(open.map((run) => [run.result_id, run]));
-  const admitted = ticks.filter((tick) => {
-    const run = runOf.get(tick.result_id) as PendingRun;
-    if (waiting.admitsValues(run, tick)) return true;
-    refused.add(run);
-    return false;
-  });
+  const { ticks, unable } = await buildTicks(store, open, waiting);
   const turnedAway = [...refused].map((run) => unableToRun(run, waiting.refusal));
-  return { ticks: admitted, unable: [...unable, ...turnedAway] };
+  return { ticks, unable: [...unable, ...turnedAway] };
 }
 
 /** Only these are marked: the beat looks at scheduled runs anyway. */

@@ -1,17 +1,26 @@
 // Adds the currently stored environment values named by their calls to ticks.
 import { ownerOf } from "../model/access.ts";
-import { workspaceKey } from "../model/environment.ts";
+import { isVariableName, workspaceKey } from "../model/environment.ts";
 import type { Variable } from "../model/environment.ts";
 import { cannotBeDecrypted } from "../model/secrets.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { environmentNames } from "../model/variables.ts";
-import type { PendingRun } from "../store/records.ts";
+import type { PendingRun, StoredVariable } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
 const DEFAULT_WORKSPACE = "global";
 
-/** Values by name; null for one that cannot be decrypted. */
-type Values = Readonly<Record<string, string | null>>;
+/** Stored variables by name. */
+type Variables = ReadonlyMap<string, StoredVariable>;
+
+/** Values by the ids of their variables; null for one that cannot be decrypted. */
+type Values = ReadonlyMap<string, string | null>;
+
+interface Complete {
+  readonly ticks: Tick[];
+  /** The runs whose values `admits` has refused, unread. */
+  readonly refused: readonly PendingRun[];
+}
 
 /**
  * Takes values from the run's workspace, or else from the default one. The workspaces belong to
@@ -21,30 +30,86 @@ export async function withEnvironment(
   documents: Store["documents"],
   ticks: readonly Tick[],
   runs: readonly PendingRun[],
-): Promise<Tick[]> {
-  const owners = new Map(runs.map((run) => [run.result_id, ownerOf(run)]));
-  const workspaces = new Map<string, Promise<Values>>();
-  const valuesOf = (workspace: string): Promise<Values> => {
-    const values = workspaces.get(workspace) ?? readWorkspace(documents, workspace);
-    workspaces.set(workspace, values);
-    return values;
-  };
-  const complete: Tick[] = [];
-  for (const tick of ticks) {
-    const names = environmentNames(tick.calls.flatMap(textsOf));
-    const user = owners.get(tick.result_id);
-    if (names.length === 0 || !user) {
-      complete.push(tick);
-      continue;
-    }
-    const workspace = workspaceIn(tick.context);
-    const values = {
-      ...(await valuesOf(workspaceKey(user, DEFAULT_WORKSPACE))),
-      ...(await valuesOf(workspaceKey(user, workspace))),
-    };
-    complete.push(withValues(tick, names, values));
+  admits: (run: PendingRun, bytes: number) => boolean,
+): Promise<Complete> {
+  const runOf = new Map(runs.map((run) => [run.result_id, run]));
+  const ordered = ticks.map((tick) => ({ tick, run: runOf.get(tick.result_id) as PendingRun }));
+  const workspaces = await findVariables(documents, ordered);
+  const [admitted, refused]: [Found[], PendingRun[]] = [[], []];
+  for (const one of ordered) {
+    const variables = variablesOf(one, workspaces);
+    if (admits(one.run, bytesOf(variables))) admitted.push({ ...one, variables });
+    else refused.push(one.run);
   }
-  return complete;
+  const values = await readValues(documents, admitted);
+  return { ticks: admitted.map((one) => withValues(one, values)), refused };
+}
+
+interface Ordered {
+  readonly tick: Tick;
+  readonly run: PendingRun;
+}
+
+interface Found extends Ordered {
+  readonly variables: Variables;
+}
+
+/** Returns the variables that the ticks refer to, by workspace. Reads no values. */
+async function findVariables(
+  documents: Store["documents"],
+  ordered: readonly Ordered[],
+): Promise<ReadonlyMap<string, Variables>> {
+  const wanted = new Map<string, Set<string>>();
+  for (const one of ordered) {
+    const names = namesIn(one.tick);
+    for (const workspace of names.length === 0 ? [] : workspacesOf(one)) {
+      const known = wanted.get(workspace) ?? new Set();
+      for (const name of names) known.add(name);
+      wanted.set(workspace, known);
+    }
+  }
+  const found = new Map<string, Variables>();
+  for (const [workspace, names] of wanted) {
+    const variables = await documents.variablesIn(workspace, [...names]);
+    found.set(workspace, new Map(variables.map((variable) => [variable.name, variable])));
+  }
+  return found;
+}
+
+const namesIn = ({ calls }: Tick): string[] =>
+  environmentNames(calls.flatMap(textsOf)).filter(isVariableName);
+
+/** Returns their keys; the first that has a variable provides its value. */
+const workspacesOf = ({ tick, run }: Ordered): string[] =>
+  [workspaceIn(tick.context), DEFAULT_WORKSPACE].map((name) => workspaceKey(ownerOf(run), name));
+
+function variablesOf(ordered: Ordered, workspaces: ReadonlyMap<string, Variables>): Variables {
+  const found = workspacesOf(ordered).map((workspace) => workspaces.get(workspace));
+  const variables = new Map<string, StoredVariable>();
+  for (const name of found.some(Boolean) ? namesIn(ordered.tick) : []) {
+    const variable = found[0]?.get(name) ?? found[1]?.get(name);
+    if (variable) variables.set(name, variable);
+  }
+  return variables;
+}
+
+/** Stored, a value takes a third more, and some 400 bytes around it. */
+const bytesOf = (variables: Variables): number =>
+  [...variables.values()].reduce(
+    (sum, { name, bytes }) => sum + name.length + Math.max(0, bytes - 400) * 0.75,
+    0,
+  );
+
+async function readValues(documents: Store["documents"], found: readonly Found[]): Promise<Values> {
+  const ids = new Set<string>();
+  for (const { variables } of found) for (const { id } of variables.values()) ids.add(id);
+  const read = await documents.getMany("variable", [...ids]);
+  return new Map(
+    read.map(({ id, document, unreadable }) => {
+      const { value } = (document as Variable).workspace_variable;
+      return [id, unreadable ? null : value];
+    }),
+  );
 }
 
 /** A number, such as a year, names the workspace that `%%WORKSPACE%%` shows. */
@@ -53,28 +118,17 @@ function workspaceIn({ WORKSPACE: given }: Tick["context"]): string {
   return isName ? String(given) : DEFAULT_WORKSPACE;
 }
 
-async function readWorkspace(documents: Store["documents"], workspace: string): Promise<Values> {
-  const found = await documents.listAll("variable", "workspace", workspace);
-  return Object.fromEntries(
-    found.map(({ document, unreadable }) => {
-      const { name, value } = (document as Variable).workspace_variable;
-      return [name, unreadable ? null : value];
-    }),
-  );
-}
-
-function withValues(tick: Tick, names: readonly string[], values: Values): Tick {
-  const known = names.filter((name) => Object.hasOwn(values, name));
+function withValues({ tick, variables }: Found, values: Values): Tick {
+  if (variables.size === 0) return tick;
+  const given = [...variables].map(([name, { id }]) => [name, values.get(id)] as const);
   const environment = Object.fromEntries(
-    known.flatMap((name) => {
-      const value = values[name] ?? null;
-      return value === null ? [] : [[name, value]];
-    }),
+    given.flatMap(([name, value]) => (typeof value === "string" ? [[name, value]] : [])),
   );
-  const unreadable = known.filter((name) => values[name] === null);
+  const unreadable = new Set(given.flatMap(([name, value]) => (value === null ? [name] : [])));
+  if (unreadable.size === 0) return { ...tick, environment };
   const calls = tick.calls.map((call): TickCall => {
     if (call.unable !== undefined) return call;
-    const name = environmentNames(textsOf(call)).find((one) => unreadable.includes(one));
+    const name = environmentNames(textsOf(call)).find((one) => unreadable.has(one));
     if (name === undefined) return call;
     return { ...call, unable: cannotBeDecrypted(`the environment variable ${name}`) };
   });

@@ -1,7 +1,6 @@
 // Limits the size of an owner's runs that wait for agents, which hold them in memory, and on the
 // bus, which has room for so many: no owner's runs may displace those of others.
 import { identityOf } from "../model/access.ts";
-import type { Tick } from "../model/tick.ts";
 import type { Workflow } from "../model/workflow.ts";
 import type { PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
@@ -65,12 +64,7 @@ export function createWaitingRuns(maxMiB: number) {
       return new Set(runs.filter((run) => !admits(run, "calls", bytesIn(run))));
     },
     /** False if the run's owner has no room for the environment values that its calls refer to. */
-    admitsValues: (run: PendingRun, { environment = {} }: Tick): boolean =>
-      admits(
-        run,
-        "values",
-        Object.values(environment).reduce((sum, value) => sum + value.length, -FREE),
-      ),
+    admitsValues: (run: PendingRun, bytes: number): boolean => admits(run, "values", bytes - FREE),
   };
 }
 

@@ -10,8 +10,10 @@ export const WorkspaceName = Type.String({
   maxLength: 100,
   examples: ["global"],
 });
+const NAME = "^[a-zA-Z_][a-zA-Z_0-9]*$";
+export const isVariableName = (text: string): boolean => new RegExp(NAME).test(text);
 export const VariableName = Type.String({
-  pattern: "^[a-zA-Z_][a-zA-Z_0-9]*$",
+  pattern: NAME,
   maxLength: LIMITS.name,
   examples: ["user"],
 });

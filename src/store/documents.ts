@@ -12,7 +12,7 @@ import { byId, insertIfNew, toRow, toStoredDocument } from "./document-rows.ts";
 import type { Row } from "./document-rows.ts";
 import { isOf } from "./identity.ts";
 import { removeInsights, shareInsights } from "./insight-sharing.ts";
-import type { Filters, NewDocument, Page, StoredDocument } from "./records.ts";
+import type { Filters, NewDocument, Page, StoredDocument, StoredVariable } from "./records.ts";
 import { DUE_WHEN_WRITTEN, renewTokensOf } from "./renewals.ts";
 import { countInserted, countReplaced } from "./usage.ts";
 import { openDocument, sealDocument, SEALED_KINDS } from "./sealed-documents.ts";
@@ -36,12 +36,10 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     insert: async (document: NewDocument): Promise<boolean> =>
       insertDocument(database, await sealed(document, sealing)),
     /** Locks the row until the end of the transaction: concurrent updates queue. */
-    getForUpdate: (kind: ResourceKind, id: string): Promise<StoredDocument | undefined> =>
-      one(
-        database.rowLocks
-          ? rowsOf(kind).where("id", "=", id).forUpdate()
-          : rowsOf(kind).where("id", "=", id),
-      ),
+    getForUpdate(kind: ResourceKind, id: string): Promise<StoredDocument | undefined> {
+      const row = rowsOf(kind).where("id", "=", id);
+      return one(database.rowLocks ? row.forUpdate() : row);
+    },
     async get(kind: ResourceKind, id: string): Promise<StoredDocument | undefined> {
       const { rows } = await byId(database.kysely, { kind, id });
       return (await opened(rows, sealing))[0];
@@ -56,6 +54,8 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     },
     /** The sizes of those of the documents that are larger than `above`; in bytes, as stored. */
     sizes: (ids: readonly string[], above: number) => sizesOf(database, ids, above),
+    /** Returns those of the variables that the workspace with this key has; reads no value. */
+    variablesIn: (key: string, names: readonly string[]) => variablesIn(database, key, names),
     /**
      * Overwrites the stored document, whose row the caller has locked and found readable. Rejects
      * a document that was itself read as `unreadable`.
@@ -109,6 +109,18 @@ async function sizesOf(
   const found = sizes.where(isAmong(database, "id", ids)).where(bytes, ">", above);
   return new Map((await found.execute()).map((row) => [row.id, row.bytes]));
 }
+
+const variablesIn = (
+  database: Database,
+  key: string,
+  names: readonly string[],
+): Promise<StoredVariable[]> =>
+  database.kysely
+    .selectFrom("documents")
+    .select(["id", sql<string>`name`.as("name"), sql<number>`octet_length(document)`.as("bytes")])
+    .where("workspace", "=", key)
+    .where(isAmong(database, "name", names))
+    .execute();
 
 interface FilteredPage extends Page {
   readonly filters?: Filters;

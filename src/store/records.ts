@@ -45,6 +45,14 @@ export interface NewDocument extends StoredDocument {
 
 export type Filters = Partial<Record<FilterField | "call_id", string>>;
 
+/** An environment variable, without its value. */
+export interface StoredVariable {
+  readonly id: string;
+  readonly name: string;
+  /** Of its document, as stored. */
+  readonly bytes: number;
+}
+
 /** A token that is due for renewal. */
 export interface DueToken extends Ownership {
   readonly id: string;

@@ -20,7 +20,7 @@ export const storeKinds = (process.env["STORES"] ?? "sqlite").split(",") as Stor
 export interface TestDatabase extends AsyncDisposable {
   readonly location: StoreOptions["location"];
   /** Opens a store, by default on the real clock. Disposing of the database closes its stores. */
-  open(clock?: Clock): Promise<Store>;
+  open(clock?: Clock, onUnreadable?: StoreOptions["onUnreadable"]): Promise<Store>;
 }
 
 /** Copies a template that has the schema: migrating each would take longer than most tests. */
@@ -77,11 +77,12 @@ export async function createTestDatabase(
   const stores: Store[] = [];
   return {
     location,
-    async open(clock) {
+    async open(clock, onUnreadable) {
       const opened = await openStore({
         location,
         clock: clock ?? systemClock,
         sealer,
+        ...(onUnreadable && { onUnreadable }),
       });
       const store = clock ? withClock(opened, clock) : opened;
       stores.push(store);
