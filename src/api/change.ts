@@ -3,6 +3,8 @@
 import { isOwner } from "../model/access.ts";
 import type { Actor, Ownership, Principal } from "../model/access.ts";
 import type { AuditAction, AuditEntry } from "../model/audit.ts";
+import { changedPaths } from "../model/changed-paths.ts";
+import { RESOURCE_SCHEMAS } from "../model/resources.ts";
 import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { Budgets } from "./budgets.ts";
@@ -86,7 +88,8 @@ function auditedDocuments(documents: Store["documents"], audit: Audit): Store["d
       const before = locked.get(`${kind}/${id}`) ?? (await documents.get(kind, id));
       await documents.replace(document);
       locked.set(`${kind}/${id}`, document);
-      await audit("update", kind, id, changedPaths(before?.document, document.document), document);
+      const fields = changedPaths(RESOURCE_SCHEMAS[kind], before?.document, document.document);
+      await audit("update", kind, id, fields, document);
     },
     async remove(kind, id) {
       const before = locked.get(`${kind}/${id}`) ?? (await documents.get(kind, id));
@@ -96,31 +99,3 @@ function auditedDocuments(documents: Store["documents"], audit: Audit): Store["d
     },
   };
 }
-
-/** Every update sets one of them. */
-const ALWAYS_CHANGED = ["meta.last_update", "meta.updated"];
-
-/**
- * Returns the paths that differ, in alphabetical order, never their values. Compares objects field
- * by field, arrays as a whole.
- */
-export const changedPaths = (before: unknown, after: unknown): string[] =>
-  differences(before, after, "")
-    .filter((path) => !ALWAYS_CHANGED.includes(path))
-    .toSorted();
-
-function differences(before: unknown, after: unknown, path: string): string[] {
-  if (!isObject(before) || !isObject(after))
-    return JSON.stringify(before) === JSON.stringify(after) ? [] : [path];
-  const names = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...names].flatMap((name) =>
-    differences(
-      Object.hasOwn(before, name) ? before[name] : undefined,
-      Object.hasOwn(after, name) ? after[name] : undefined,
-      path === "" ? name : `${path}.${name}`,
-    ),
-  );
-}
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -3,7 +3,8 @@ import type { TSchema } from "typebox";
 
 export type Path = readonly string[];
 
-interface Node {
+/** A part of a schema, with the marks that matter here. */
+export interface Node {
   readonly secret?: boolean;
   readonly credentials?: boolean;
   readonly properties?: Readonly<Record<string, Node>>;
@@ -41,7 +42,7 @@ export function hideSecrets(schema: TSchema, document: unknown): unknown {
 }
 
 type Mark = (node: Node) => boolean;
-const isSecret: Mark = ({ secret }) => secret === true;
+export const isSecret: Mark = ({ secret }) => secret === true;
 /** Whether some readers see null instead. */
 export const isHidden: Mark = ({ secret, credentials }) => secret === true || credentials === true;
 
@@ -94,9 +95,14 @@ function pathsBelow(nodes: readonly Node[], value: unknown, path: Path, isMarked
   );
 }
 
-const withBranches = (node: Node): Node[] => [node, ...branchesOf(node).flatMap(withBranches)];
+/** Returns the node and those of its unions: a value has the marks of each. */
+export const withBranches = (node: Node): Node[] => [
+  node,
+  ...branchesOf(node).flatMap(withBranches),
+];
 
-function nodesAt(node: Node, name: string, isItem: boolean): Node[] {
+/** Returns the nodes for a property of this name, or for an item. */
+export function nodesAt(node: Node, name: string, isItem: boolean): Node[] {
   if (isItem) return node.items ? [node.items] : [];
   const { properties = {}, patternProperties = {} } = node;
   const named = Object.hasOwn(properties, name) ? properties[name] : undefined;

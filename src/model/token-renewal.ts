@@ -129,21 +129,22 @@ function tooLargeIn({ token, api_response }: Token): string | undefined {
   return fitsResponse.accepts(api_response) ? undefined : "the object";
 }
 
-const FAILURE = "renewal_error";
+/** The name in `api_response` under which the reason of a failed renewal is. */
+export const RENEWAL_ERROR = "renewal_error";
 
 /** Returns the old token, with the reason beside the endpoint's last answer. */
 export const unrenewedToken = (before: Token, reason: string): Token => ({
   ...before,
-  api_response: { ...before.api_response, [FAILURE]: reason },
+  api_response: { ...before.api_response, [RENEWAL_ERROR]: reason },
 });
 
 export function withoutFailure(token: Token): Token {
-  const { [FAILURE]: _ours, ...api_response } = token.api_response;
+  const { [RENEWAL_ERROR]: _ours, ...api_response } = token.api_response;
   return { ...token, api_response };
 }
 
 export function renewalFailureOf({ api_response }: Token): string | null {
-  const reason = api_response[FAILURE];
+  const reason = api_response[RENEWAL_ERROR];
   return typeof reason === "string" ? reason : null;
 }
 

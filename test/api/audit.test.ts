@@ -140,6 +140,35 @@ it("records no values", async () => {
   expect(JSON.stringify(entries)).not.toMatch(/s3cret|cl1ent|v4lue/);
 });
 
+it("records of a sealed value only where it is, in few words however long the names", async () => {
+  await using api = await startApi();
+  const many = (start: string, value: unknown) =>
+    Object.fromEntries(Array.from({ length: 90 }, (_, n) => [`${start}${n}`, value]));
+  const settings = {
+    custom_variables: { sk_live_1: "a" },
+    accounts: { sk_live_2: { sk_live_3: "a" } },
+    ["p".repeat(10_000)]: many("sk_live_", "a"),
+  };
+  const { id } = await createAuthSetting(api, { settings: { auth_type: "NONE", ...settings } });
+  const update = async (changed: object): Promise<readonly string[] | undefined> => {
+    const body = { meta: { domain: "target.test" }, settings: changed };
+    expect((await api.send({ method: "PUT", path: `/auth/${id}/`, body })).status).toBe(200);
+    return (await api.store.audit.list({ limit: 1 }))[0]?.fields;
+  };
+  const long = `settings.${"p".repeat(100)}…`;
+  expect(
+    await update({
+      custom_variables: { sk_live_1: "b" },
+      accounts: { sk_live_2: { sk_live_3: "b" } },
+      ["p".repeat(10_000)]: many("sk_live_", "b"),
+    }),
+  ).toEqual(["settings.accounts", "settings.custom_variables", long]);
+  await update(many("a", 1));
+  const fields = await update({ ...many("a", null), ...many("b", 1) });
+  expect(fields).toHaveLength(101);
+  expect(fields?.slice(-2)).toEqual(["settings.b17", "and 80 more"]);
+});
+
 it("records issued and revoked keys", async () => {
   await using api = await startApi();
   const issued = await create(api, "/api_keys/", { access_level: "EDITOR" });
