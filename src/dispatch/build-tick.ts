@@ -16,8 +16,8 @@ type Stored = ReadonlyMap<string, StoredDocument>;
 
 /**
  * Builds the ticks, with the credentials and environment values of their calls. Current rights
- * apply: withdrawn sharing and revoked keys also end runs ordered before. Runs for whose values
- * `waiting` has no room are unable to run.
+ * apply: withdrawn sharing and revoked keys also end runs ordered before. Runs are unable to run if
+ * `waiting` has no room for their credentials or values.
  */
 export async function buildTicks(
   store: Store,
@@ -48,12 +48,17 @@ export async function buildTicks(
     else ticks.push(tick);
   }
   if (authorized.length > 0) ticks = await withCredentials(documents, ticks, { calls, withKey });
-  if (ticks.some(namesEnvironment)) {
-    const complete = await withEnvironment(documents, ticks, runs, waiting.admitsValues);
-    ticks = complete.ticks;
-    unable.push(...complete.refused.map((run) => unableToRun(run, waiting.refusal)));
-  }
-  return { ticks, unable };
+  const ordered = new Map(runs.map((run) => [run.result_id, run]));
+  const runOf = ({ result_id }: Tick) => ordered.get(result_id) as PendingRun;
+  const { admitted = [], refused = [] } = Object.groupBy(ticks, (tick) =>
+    waiting.admitsCredentials(runOf(tick), tick) ? "admitted" : "refused",
+  );
+  const complete = admitted.some(namesEnvironment)
+    ? await withEnvironment(documents, admitted, runOf, waiting.admitsValues)
+    : { ticks: admitted, refused: [] };
+  for (const run of [...refused.map(runOf), ...complete.refused])
+    unable.push(unableToRun(run, waiting.refusal));
+  return { ticks: complete.ticks, unable };
 }
 
 /** The outcome of a run that no agent gets; the message says why. */

@@ -27,6 +27,7 @@ interface Credentials extends Users {
   readonly tokens: ReadonlyMap<string, StoredDocument>;
 }
 
+/** The ticks of a call share its credentials. */
 export async function withCredentials(
   documents: Store["documents"],
   ticks: readonly Tick[],
@@ -42,7 +43,13 @@ export async function withCredentials(
     settings: await byId(documents, "auth_setting", authIds),
     tokens: await byId(documents, "token", tokenIds),
   };
-  const authorize = (call: TickCall): TickCall => authorizedCall(call, credentials);
+  const authorizations = new Map(
+    [...users.calls.values()]
+      .filter((call) => requestOf(call).auth_id !== null)
+      .map((call) => [call.id, authorizationOf(call, credentials)]),
+  );
+  const authorize = (call: TickCall): TickCall =>
+    authorizedCall(call, authorizations.get(call.call_id));
   return ticks.map((tick) => ({ ...tick, calls: tick.calls.map(authorize) }));
 }
 
@@ -59,12 +66,11 @@ async function byId(
   return new Map(found.map((stored) => [stored.id, stored]));
 }
 
-function authorizedCall(call: TickCall, credentials: Credentials): TickCall {
-  const stored = credentials.calls.get(call.call_id);
-  if (!stored || call.unable !== undefined) return call;
-  const { auth_id } = requestOf(stored);
-  if (auth_id === null) return call;
-  const authorization = authorizationOf(stored, credentials);
+function authorizedCall(
+  call: TickCall,
+  authorization: Authorization | string | undefined,
+): TickCall {
+  if (authorization === undefined || call.unable !== undefined) return call;
   return typeof authorization === "string"
     ? { ...call, unable: authorization }
     : { ...call, authorization };

@@ -17,7 +17,7 @@ type Variables = ReadonlyMap<string, StoredVariable>;
 type Values = ReadonlyMap<string, string | null>;
 
 interface Complete {
-  readonly ticks: Tick[];
+  readonly ticks: readonly Tick[];
   /** The runs whose values `admits` has refused, unread. */
   readonly refused: readonly PendingRun[];
 }
@@ -29,11 +29,10 @@ interface Complete {
 export async function withEnvironment(
   documents: Store["documents"],
   ticks: readonly Tick[],
-  runs: readonly PendingRun[],
+  runOf: (tick: Tick) => PendingRun,
   admits: (run: PendingRun, bytes: number) => boolean,
 ): Promise<Complete> {
-  const runOf = new Map(runs.map((run) => [run.result_id, run]));
-  const ordered = ticks.map((tick) => ({ tick, run: runOf.get(tick.result_id) as PendingRun }));
+  const ordered = ticks.map((tick) => ({ tick, run: runOf(tick) }));
   const workspaces = await findVariables(documents, ordered);
   const [admitted, refused]: [Found[], PendingRun[]] = [[], []];
   for (const one of ordered) {

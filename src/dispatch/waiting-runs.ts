@@ -1,12 +1,16 @@
 // Limits the size of an owner's runs that wait for agents, which hold them in memory, and on the
 // bus, which has room for so many: no owner's runs may displace those of others.
 import { identityOf } from "../model/access.ts";
+import type { Authorization } from "../model/authorization.ts";
+import type { Tick } from "../model/tick.ts";
 import type { Workflow } from "../model/workflow.ts";
 import type { PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 
-/** In bytes. So much of each call, and of a run's values, does not count: ordinary runs count 0. */
+/** In bytes. This much of each call, of its credentials, and of a run's values does not count. */
 const FREE = 4 * 1024;
+
+type PartOfRun = "calls" | "credentials" | "values";
 
 interface Part {
   readonly owner: string;
@@ -34,7 +38,7 @@ export function createWaitingRuns(maxMiB: number) {
     }
   }
   /** False if its owner has no room for this part of the run; it waits until `latest_start`. */
-  function admits(run: PendingRun, part: "calls" | "values", bytes: number): boolean {
+  function admits(run: PendingRun, part: PartOfRun, bytes: number): boolean {
     const id = `${run.result_id} ${part}`;
     if (bytes <= 0 || waiting.has(id)) return true;
     const owner = identityOf(run);
@@ -63,9 +67,27 @@ export function createWaitingRuns(maxMiB: number) {
         callsOf(run).reduce((sum, id) => sum + (sizes.get(id) ?? FREE) - FREE, 0);
       return new Set(runs.filter((run) => !admits(run, "calls", bytesIn(run))));
     },
+    /** False if the run's owner has no room for the credentials of its calls. */
+    admitsCredentials: (run: PendingRun, { calls }: Tick): boolean =>
+      admits(run, "credentials", bytesOfCredentials(calls)),
     /** False if the run's owner has no room for the environment values that its calls refer to. */
     admitsValues: (run: PendingRun, bytes: number): boolean => admits(run, "values", bytes - FREE),
   };
+}
+
+const bytesOfCredentials = (calls: Tick["calls"]): number =>
+  calls.reduce(
+    (sum, { authorization }) => sum + (authorization ? bytesBeyond(authorization) : 0),
+    0,
+  );
+
+/** Known sizes: the ticks of a call share its credentials. */
+const SIZES = new WeakMap<Authorization, number>();
+
+function bytesBeyond(authorization: Authorization): number {
+  const size = SIZES.get(authorization) ?? Buffer.byteLength(JSON.stringify(authorization));
+  SIZES.set(authorization, size);
+  return Math.max(0, size - FREE);
 }
 
 async function readCallIds(documents: Store["documents"], runs: readonly PendingRun[]) {

@@ -107,6 +107,37 @@ describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
     expect(published).toHaveLength(9);
   });
 
+  it("count by the credentials of all their calls, without the first 4 KiB of each call's", async () => {
+    const settingOf = async (bytes: number): Promise<string> => {
+      const setting = aCall();
+      const document = {
+        meta: { domain: "target.test" },
+        access: {},
+        keys: { client_id: "me", client_secret: "hush" },
+        settings: { auth_type: "BASIC", custom_variables: {}, note: "s".repeat(bytes) },
+      };
+      await store.documents.insert({ ...setting, kind: "auth_setting", document });
+      return setting.id;
+    };
+    const calling = async (count: number, bytes: number): Promise<Partial<PendingRun>> => {
+      const auth_id = await settingOf(bytes);
+      const call = aCall();
+      const document = call.document as Call;
+      const request = { ...document.request, auth_id };
+      await store.documents.insert({ ...call, document: { ...document, request } });
+      const workflow = aWorkflow(Array.from({ length: count }, () => call.id));
+      await store.documents.insert(workflow);
+      return { target_id: workflow.id, target_kind: "workflow" };
+    };
+    const small = await runsOf(50, await calling(10, 3 * KIB));
+    const large = await runsOf(5, await calling(10, 44 * KIB));
+    await send([...small, ...large]);
+    const sent = [...small, ...large.slice(0, 2)];
+    expect(published.toSorted()).toEqual(idsOf(sent).toSorted());
+    const refused = await store.workflowResults.get(large[4]?.result_id ?? "");
+    expect(refused?.meta).toMatchObject({ result: "UNABLE_TO_RUN", message: waiting.refusal });
+  });
+
   it("do not count while they are small, however many", async () => {
     const runs = await runsOf(400, { target_id: await insertCall(3 * KIB) });
     await send(runs);
