@@ -4,6 +4,7 @@ import { isOwner } from "../model/access.ts";
 import type { Actor, Ownership, Principal } from "../model/access.ts";
 import type { AuditAction, AuditEntry } from "../model/audit.ts";
 import { changedPaths } from "../model/changed-paths.ts";
+import type { ResourceKind } from "../model/resource.ts";
 import { RESOURCE_SCHEMAS } from "../model/resources.ts";
 import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
@@ -70,12 +71,17 @@ function auditedStore(store: Store, author: Author): Store {
 }
 
 function auditedDocuments(documents: Store["documents"], audit: Audit): Store["documents"] {
+  /** Of each kind, only the latest: a change may concern many documents, and large ones. */
   const locked = new Map<string, StoredDocument>();
+  const read = async (kind: ResourceKind, id: string) => {
+    const latest = locked.get(kind);
+    return latest?.id === id ? latest : documents.get(kind, id);
+  };
   return {
     ...documents,
     async getForUpdate(kind, id) {
       const found = await documents.getForUpdate(kind, id);
-      if (found) locked.set(`${kind}/${id}`, found);
+      if (found) locked.set(kind, found);
       return found;
     },
     async insert(document) {
@@ -85,14 +91,14 @@ function auditedDocuments(documents: Store["documents"], audit: Audit): Store["d
     },
     async replace(document) {
       const { kind, id } = document;
-      const before = locked.get(`${kind}/${id}`) ?? (await documents.get(kind, id));
+      const before = await read(kind, id);
       await documents.replace(document);
-      locked.set(`${kind}/${id}`, document);
+      locked.set(kind, document);
       const fields = changedPaths(RESOURCE_SCHEMAS[kind], before?.document, document.document);
       await audit("update", kind, id, fields, document);
     },
     async remove(kind, id) {
-      const before = locked.get(`${kind}/${id}`) ?? (await documents.get(kind, id));
+      const before = await read(kind, id);
       const isRemoved = await documents.remove(kind, id);
       if (isRemoved) await audit("delete", kind, id, [], before);
       return isRemoved;

@@ -89,8 +89,11 @@ const isEmpty = async (store: Store): Promise<boolean> =>
   (await store.documents.listKind("call", { after: "", limit: 1 })).length === 0;
 
 async function hasCalls(store: Store, address: string): Promise<boolean> {
-  const calls = await store.documents.listAll("call", "domain", "127.0.0.1");
-  return calls.some(({ document }) => JSON.stringify(document).includes(`http://${address}/`));
+  for await (const id of store.documents.ids("call", { domain: "127.0.0.1" })) {
+    const { document = {} } = (await store.documents.get("call", id)) ?? {};
+    if (JSON.stringify(document).includes(`http://${address}/`)) return true;
+  }
+  return false;
 }
 
 /** Issues a key for the duration of the work. */

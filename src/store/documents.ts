@@ -73,9 +73,8 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     /** Lists the documents of all owners. */
     listKind: (kind: ResourceKind, page: Page, filters: Filters = {}) =>
       all(ofKind(database.kysely, kind, filters, page)),
-    /** Returns every document of the kind with this filter value, of all owners. */
-    listAll: (kind: ResourceKind, filter: keyof Filters, value: string) =>
-      all(matching(rowsOf(kind), kind, { [filter]: value }).orderBy("id")),
+    /** Yields the ids of all owners' documents that match, some of which may be gone by then. */
+    ids: (kind: ResourceKind, filters: Filters) => idsOf(database, kind, filters),
     /** Lists the workspaces with variables of the reader's organization, or else of the reader. */
     listWorkspaces: (reader: Actor, page: Page) =>
       workspacesQuery(database, reader, page).execute(),
@@ -108,6 +107,22 @@ async function sizesOf(
   const sizes = database.kysely.selectFrom("documents").select(["id", bytes.as("bytes")]);
   const found = sizes.where(isAmong(database, "id", ids)).where(bytes, ">", above);
   return new Map((await found.execute()).map((row) => [row.id, row.bytes]));
+}
+
+const IDS_AT_ONCE = 500;
+
+async function* idsOf(
+  { kysely }: Database,
+  kind: ResourceKind,
+  filters: Filters,
+): AsyncGenerator<string> {
+  let after: string | undefined = "";
+  while (after !== undefined) {
+    const page = ofKind(kysely, kind, filters, { after, limit: IDS_AT_ONCE });
+    const ids = (await page.clearSelect().select("id").execute()).map(({ id }) => id);
+    yield* ids;
+    after = ids[IDS_AT_ONCE - 1];
+  }
 }
 
 const variablesIn = (

@@ -1,7 +1,8 @@
-// The settings and tokens that a call may refer to.
-import { expect, it } from "vitest";
-import { create, createAuthSetting, createCall, sharedApi } from "../support/api.ts";
-import type { TestApi } from "../support/api.ts";
+// The settings and tokens that a call may refer to, and what changes with an object.
+import { StatementSync } from "node:sqlite";
+import { expect, it, vi } from "vitest";
+import { create, createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
+import type { List, TestApi } from "../support/api.ts";
 
 const api = sharedApi();
 
@@ -126,4 +127,33 @@ it("leaves a call open to other changes when its setting is no longer shared", a
     body: { meta: { name: "new" }, request: { auth_id: setting.id } },
   });
   expect(status).toBe(200);
+});
+
+it("reads one at a time the objects that change with another: they may be large", async () => {
+  await using api = await startApi();
+  const [call, setting] = [await createCall(api), await createAuthSetting(api)];
+  const rows = [{ call_id: call.id, location_id: "local" }];
+  const deployment = { target_id: call.id, location_id: "local", frequency: 1 };
+  for (let n = 0; n < 3; n += 1) {
+    await create(api, "/reports/", { meta: { name: "r" }, groups: [{ name: "g", rows }] });
+    await create(api, "/deployments/", { deployment });
+    await create(api, "/tokens/", { meta: { name: "t", auth_id: setting.id } });
+  }
+  const statements = vi.spyOn(StatementSync.prototype, "all");
+  const body = { meta: { domain: "other.test" } };
+  const moved = await api.send({ method: "PUT", path: `/auth/${setting.id}/`, body });
+  const removed = await api.send({ method: "DELETE", path: `/calls/${call.id}/` });
+  const read = statements.mock.results.map(
+    ({ value }) => (value as object[]).filter((row) => "document" in row).length,
+  );
+  statements.mockRestore();
+  expect([moved.status, removed.status]).toEqual([200, 200]);
+  expect(Math.max(...read)).toBe(1);
+  const list = async <T>(path: string) => (await api.send<List<T>>({ path })).body.results;
+  const tokens = await list<{ readonly meta: object }>("/tokens/");
+  for (const { meta } of tokens) expect(meta).toMatchObject({ domain: "other.test" });
+  const reports = await list<{ readonly groups: object }>("/reports/");
+  for (const { groups } of reports) expect(groups).toEqual([{ name: "g", rows: [] }]);
+  expect([tokens.length, reports.length]).toEqual([3, 3]);
+  expect(await list("/deployments/")).toEqual([]);
 });

@@ -202,14 +202,18 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   it("finds a document by each call that it currently names", async () => {
     const workflow = { ...aCall(), kind: "workflow", callIds: [] } as const;
     const [one, other] = [newId(T0), newId(T0)];
-    const found = async (callId: string): Promise<unknown[]> => {
-      const { documents } = store;
-      const listed = await documents.listAll("workflow", "call_id", callId);
+    const idsOf = async (ofKind: ResourceKind, call_id: string): Promise<string[]> => {
+      const ids: string[] = [];
+      for await (const id of store.documents.ids(ofKind, { call_id })) ids.push(id);
+      return ids;
+    };
+    const found = async (callId: string): Promise<string[]> => {
+      const ids = await idsOf("workflow", callId);
       const count = (owner: string) =>
-        documents.count("workflow", { call_id: callId }, { owner, org: workflow.owner_org });
-      expect([await count(workflow.owner), await count("stranger")]).toEqual([listed.length, 0]);
-      expect(await documents.listAll("report", "call_id", callId)).toEqual([]);
-      return listed.map(({ id }) => id);
+        store.documents.count("workflow", { call_id: callId }, { owner, org: workflow.owner_org });
+      expect([await count(workflow.owner), await count("stranger")]).toEqual([ids.length, 0]);
+      expect(await idsOf("report", callId)).toEqual([]);
+      return ids;
     };
     await store.documents.insert({ ...workflow, callIds: [one, other, one] });
     expect([await found(one), await found(other)]).toEqual([[workflow.id], [workflow.id]]);
@@ -217,6 +221,22 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect([await found(one), await found(other)]).toEqual([[], [workflow.id]]);
     await store.documents.remove("workflow", workflow.id);
     expect(await found(other)).toEqual([]);
+  });
+
+  it("finds every document of a kind with a filter value, also while they are removed", async () => {
+    const target = { target_id: newId(T0) };
+    const inserted: string[] = [];
+    for (let n = 0; n < 1001; n += 1) {
+      const deployment = { ...aCall(), kind: "deployment", filters: target } as const;
+      await store.documents.insert(deployment);
+      inserted.push(deployment.id);
+    }
+    const found: string[] = [];
+    for await (const id of store.documents.ids("deployment", target)) {
+      found.push(id);
+      await store.documents.remove("deployment", id);
+    }
+    expect(found).toEqual(inserted.toSorted());
   });
 
   it("accepts a name once in a workspace, and an id once", async () => {

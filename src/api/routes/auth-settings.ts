@@ -62,7 +62,7 @@ async function changeTokensOf(
     { ...owner, document: before },
     { ...owner, document: after },
   ];
-  for (const { id } of await documents.listAll("token", "auth_id", after.id)) {
+  for await (const id of documents.ids("token", { auth_id: after.id })) {
     const token = await documents.getForUpdate("token", id);
     if (token) await follow(store, tokenResource, token, () => afterChange(token, old, changed));
   }

@@ -109,7 +109,7 @@ async function changeThoseNaming<S extends TObject>(
   change: (document: Static<S>) => Static<S>,
 ): Promise<void> {
   const { kind } = resource;
-  for (const { id } of await store.documents.listAll(kind, "call_id", callId)) {
+  for await (const id of store.documents.ids(kind, { call_id: callId })) {
     const found = await store.documents.getForUpdate(kind, id);
     if (found) await follow(store, resource, found, change);
   }

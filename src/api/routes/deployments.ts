@@ -142,8 +142,7 @@ export async function removeDeploymentsOf(
 ): Promise<void> {
   const now = await store.now();
   await store.pendingRuns.withdraw({ target_id: targetId }, now, PUBLISH_AHEAD_MS);
-  const deployments = await store.documents.listAll("deployment", "target_id", targetId);
-  for (const { id } of deployments) {
+  for await (const id of store.documents.ids("deployment", { target_id: targetId })) {
     const earlier = (await store.schedules.targetsOf(id)).filter((each) => each !== targetId);
     await endSchedule(store, id, earlier);
     await store.documents.remove("deployment", id);
