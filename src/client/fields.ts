@@ -35,9 +35,11 @@ export function withField(object: Json, path: string, value: unknown): Json {
 
 /** Lists every field that has a value, one per line: its path, then its value. */
 export function describe(object: Json): string {
-  const rows = leavesOf(object, "");
+  const rows = leavesOf(object, "").map(
+    ([path, text]) => [harmless(path), harmless(text)] as const,
+  );
   const width = Math.max(0, ...rows.map(([path]) => path.length));
-  return rows.map(([path, text]) => `${path.padEnd(width)}  ${harmless(text)}\n`).join("");
+  return rows.map(([path, text]) => `${path.padEnd(width)}  ${text}\n`).join("");
 }
 
 function leavesOf(object: Json, prefix: string): [path: string, text: string][] {

@@ -1,6 +1,7 @@
 // How text from elsewhere is shown: harmless, aligned, and cut to the terminal's width.
 import { describe, expect, it } from "vitest";
 import { percentColumn } from "../../src/client/columns.ts";
+import { describe as fieldsOf } from "../../src/client/fields.ts";
 import { exitCodeOf } from "../../src/client/outcome.ts";
 import { tableOf } from "../../src/client/table.ts";
 import type { Screen } from "../../src/client/table.ts";
@@ -17,6 +18,12 @@ describe("text from elsewhere", () => {
       String.raw`a\u{1b}[31mb\u{9b}2Jc\u{202e}d\u{7}e\nf\u{2028}g\u{d800}`,
     );
     expect(harmless("naïve 日本 👩‍🔬")).toBe("naïve 日本 👩‍🔬");
+  });
+
+  it("is harmless as the name of a field, too, and the values stay aligned", () => {
+    expect(fieldsOf({ id: "x", settings: { "a\u001B]0;b\u0007": { "c\u202E": HOSTILE } } })).toBe(
+      `${"id".padEnd(35)}  x\n${String.raw`settings.a\u{1b}]0;b\u{7}.c\u{202e}`}  ${harmless(HOSTILE)}\n`,
+    );
   });
 
   it("keeps its value in JSON, but escaped", () => {
