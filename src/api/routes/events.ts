@@ -21,7 +21,7 @@ const EventSchema = named(
     result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
     time: Timestamp,
     latency: nullable(Type.Integer({ description: "milliseconds", examples: [120] })),
-    is_late: Type.Boolean({ description: "it replaces a MISSED result" }),
+    is_late: Type.Boolean({ description: "the run started more than a second late" }),
   }),
 );
 

@@ -284,6 +284,15 @@ it("declares every tag, describes every operation, and marks times", async () =>
   expect(times.filter((schema) => !schema.includes('"format":"date-time"'))).toEqual([]);
 });
 
+it("says of an event when its run is late", async () => {
+  const { components } = JSON.parse(await documentOf()) as {
+    components: { schemas: Record<string, { properties: Record<string, object> }> };
+  };
+  expect(components.schemas["RecordedEvent"]?.properties["is_late"]).toMatchObject({
+    description: "the run started more than a second late",
+  });
+});
+
 it("documents 404 exactly where it occurs, with its actual answer", async () => {
   const viewed = (await operationsOf()).filter(({ path }) => path.includes("{"));
   expect(viewed.length).toBeGreaterThan(30);
