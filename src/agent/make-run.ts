@@ -159,7 +159,7 @@ async function makeCall(
     if ("result" in prepared) return unmade(settings, tick, call, prepared);
     const { request, note, secrets } = prepared;
     const start = clock.now();
-    const made = await caller.call(request, behaviour, cancel, cookies);
+    const made = await caller.call({ ...request, secrets }, behaviour, cancel, cookies);
     await chore();
     const message = [made.message, note].filter(Boolean).join("; ") || null;
     const outcome = { ...made, message };

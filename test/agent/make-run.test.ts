@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/net/egress.ts";
+import { createHostResolver } from "../../src/net/resolve-host.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { Result } from "../../src/model/result.ts";
@@ -7,6 +8,7 @@ import type { TickCall } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { startBlackHole } from "../support/black-hole.ts";
 import { freePort } from "../support/free-port.ts";
+import { startNameServer } from "../support/name-server.ts";
 import { startTarget } from "../support/target-server.ts";
 import { newCall, newRunSettings, newTick, runTick } from "./calling.ts";
 
@@ -36,6 +38,39 @@ it("a fault of the agent is reported rather than retried forever", async () => {
     message: "agent_error: the agent failed at this call; see its log",
   });
   expect(target.requests).toEqual([]);
+});
+
+it.each([
+  ["in a name", "http://{{place}}.example/", "hush", ["********.example", "10.0.0.9"]],
+  ["with its port", "http://{{place}}/", "10.0.0.7:81", ["********", "********"]],
+  ["as the start of a URL", "{{place}}/a", "http://10.0.0.7", ["********", "********"]],
+  ["in a path", "http://10.0.0.7/{{place}}", "hush", ["10.0.0.7", "10.0.0.7"]],
+  [
+    "that a redirect repeats",
+    "http://127.0.0.1:PORT/{{place}}",
+    "hush",
+    ["********.example", "10.0.0.9"],
+  ],
+])("a refused target is logged without a secret %s", async (_, url, place, shown) => {
+  await using names = await startNameServer(() => ["10.0.0.9"]);
+  await using target = await startTarget((request, response) => {
+    response.writeHead(302, { location: `http:/${request.url}.example/` });
+    response.end();
+  });
+  const refusals: unknown[] = [];
+  const caller = createHttpCaller({
+    clock: systemClock,
+    egress: parseEgressAllow([target.authority]),
+    resolver: createHostResolver({
+      clock: systemClock,
+      servers: [names.address],
+      hostsFile: "/nowhere",
+    }),
+    onRefusal: ({ host, addresses }) => refusals.push([host, ...addresses]),
+  });
+  const tick = newTick(newCall({ url: url.replace("PORT", String(target.port)) }));
+  await runTick(newRunSettings({ caller }), { ...tick, environment: { place } });
+  expect(refusals).toEqual([shown]);
 });
 
 describe("a result", () => {

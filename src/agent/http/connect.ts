@@ -3,6 +3,7 @@
 import { connect as connectTcp, isIP } from "node:net";
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
+import { createMask, MASK } from "../../model/mask.ts";
 import type { EgressRules } from "../../net/egress.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -79,7 +80,7 @@ export async function connect(network: Network, trace: Trace, attempt: Attempt):
  * users must not learn which names the agent's network knows.
  */
 function refusal({ onRefusal }: Network, trace: Trace, refused: Refusal): CallFailure {
-  onRefusal?.(refused);
+  onRefusal?.(shown(refused, trace.request));
   if (!saysItsAddress(refused.host)) {
     trace.phases.dns = null;
     return notFound(refused.host);
@@ -88,6 +89,18 @@ function refusal({ onRefusal }: Network, trace: Trace, refused: Refusal): CallFa
     "egress_refused",
     "the address of this host is neither public nor allowed at this location",
   );
+}
+
+/** Shows of the host what the result shows of it, in its URL. */
+function shown({ host, port, addresses }: Refusal, { url, secrets = [] }: HttpRequest): Refusal {
+  const mask = createMask(secrets);
+  if (mask(url.href).includes(host)) return { host, port, addresses };
+  const masked = mask(host);
+  return {
+    host: masked === host ? MASK : masked,
+    port,
+    addresses: addresses.map((each) => (each === host ? MASK : each)),
+  };
 }
 
 const notFound = (host: string, cause?: unknown): CallFailure =>

@@ -19,6 +19,8 @@ export interface HttpRequest {
     readonly headers: readonly string[];
     readonly body: boolean;
   };
+  /** Values that its URL may hold, and that no log may show. */
+  readonly secrets?: readonly string[];
   /** PEM; presented to this host only. */
   readonly clientCertificate?: { readonly cert: string; readonly key: string };
   /**

@@ -70,8 +70,9 @@ function redirected(request: HttpRequest, url: URL, status: number): HttpRequest
       (keeps || !key.toLowerCase().startsWith("content-")),
   );
   const host = headers.some(({ key }) => isHost(key)) ? [] : [{ key: "Host", value: url.host }];
-  const { clientCertificate, sign } = request;
+  const { clientCertificate, sign, secrets } = request;
   return {
+    ...(secrets && { secrets }),
     ...(confidential && { confidential }),
     ...(!foreign && clientCertificate && { clientCertificate }),
     ...(!foreign && sign && { sign }),
