@@ -60,11 +60,13 @@ export const createStatCheckStore = (database: Database) => ({
       const recomputed = (await RECOMPUTED[kind](transaction, span)).find(
         (each) => each.place.time === time,
       );
+      const before = stored?.summary ?? EMPTY_SUMMARY;
       // Checked last: only results before this time are removed.
-      if (time < (await completeSince(transaction))) return undefined;
-      const summary = recomputed?.summary ?? EMPTY_SUMMARY;
-      const differences = differencesOf(stored?.summary ?? EMPTY_SUMMARY, summary);
+      const isComplete = time >= (await completeSince(transaction));
+      const summary = isComplete ? (recomputed?.summary ?? EMPTY_SUMMARY) : before;
+      const differences = differencesOf(before, summary);
       const differ = Object.keys(differences).length > 0;
+      // Locking may have added an empty row, whose extremes would count.
       if (differ || summary.count === 0) await replaceStat(transaction, place, summary, numberOf);
       return differ ? differences : undefined;
     }),

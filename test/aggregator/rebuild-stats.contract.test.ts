@@ -298,4 +298,19 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     expect(await count()).toBe(48);
     await store.leases.release(lease);
   });
+
+  it("leaves no empty row where results may have been removed: a later one is counted alone", async () => {
+    const call = newId(T0);
+    const lease = (await store.leases.acquire(RETENTION_LEASE, "test", await store.now(), 1000))!;
+    await store.leases.advance(lease, T0 + HOUR);
+    const place = { call_id: call, location_id: "far", result: "COMPLETE", time: T0 } as const;
+    for (const each of ["HOUR", "DAY"] as const)
+      expect(await store.statChecks.repair({ ...place, kind: each })).toBeUndefined();
+    expect((await row(call, "HOUR", T0, "far")).id).toBe(0);
+    await store.results.record(await reportsOf(call, 1));
+    const of = { call_id: call, kind: "HOUR", location_id: "far" } as const;
+    const stored = (await store.stats.period(of, T0)).get("COMPLETE");
+    expect(stored).toMatchObject({ count: 1, min: 100, max: 100 });
+    await store.leases.release(lease);
+  });
 });
