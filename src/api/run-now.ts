@@ -168,11 +168,12 @@ export async function runNow<Answer>(
     try {
       await dispatch(dispatcher, [run], run.trigger_time);
     } catch (cause) {
+      // First: a request repeated meanwhile orders a run of its own, rather than name this one.
+      await request.forget();
       // A bus that did not answer may have the tick: its result then replaces this outcome.
       if (isUnavailable(cause) && !isFull(cause))
         await store.results.recordMissed([{ run, result: "MISSED", message: NOT_TAKEN }]);
       else await store.pendingRuns.remove(run.result_id);
-      await request.forget();
       throw cause;
     }
   await endOf(deps, target.kind, idOf(answer), wait, request.ended);

@@ -1,8 +1,11 @@
+import { sql } from "kysely";
 import { expect, it } from "vitest";
+import { unavailable } from "../../src/model/errors.ts";
 import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Created, List, Sent, TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { T0 } from "../support/runs.ts";
+import { connect } from "../support/stored-secrets.ts";
 
 const api = sharedApi();
 
@@ -93,6 +96,25 @@ it("runs once", async () => {
   expect(runs.map(({ result_id }) => result_id)).toEqual([first.body["result_id"]]);
   const other = await api.send({ ...run, body: {} });
   expect(other.status).toBe(400);
+});
+
+it("never repeats the answer of a run that was dropped because the bus was full", async () => {
+  await using api = await startApi();
+  const { id } = await createCall(api);
+  {
+    await using raw = connect(api.database).kysely;
+    await sql`create trigger answered before delete on pending_runs
+      when exists (select 1 from kept_answers)
+      begin select raise(abort, 'the answer is still kept'); end`.execute(raw);
+  }
+  const usual = { ...api.bus };
+  const full = () => Promise.reject(unavailable("the bus is full", { full: true }));
+  const run = post("k1", { path: `/calls/${id}/run`, body: {} });
+  Object.assign(api.bus, { publishTicks: full });
+  expect((await api.send(run)).status).toBe(503);
+  expect(await api.store.pendingRuns.listOfTarget(id, { after: "", limit: 9 })).toEqual([]);
+  Object.assign(api.bus, usual);
+  expect((await api.send(run)).status).toBe(200);
 });
 
 it("repeats the answer of a run even if its call is gone by then", async () => {
