@@ -35,6 +35,13 @@ export const resolveLocation = async (
   wanted: string,
 ): Promise<Choice> => chooseLocation(await knownLocations(store), field, wanted);
 
+/** Like `resolveLocation`; the location is not removed before the end of the transaction. */
+export async function holdLocation(store: Store, field: string, wanted: string): Promise<Choice> {
+  const choice = await resolveLocation(store, field, wanted);
+  if ("fault" in choice || (await store.locations.hold(choice.id))) return choice;
+  return holdLocation(store, field, wanted); // it was removed meanwhile
+}
+
 /** Ids, oldest first. */
 export const knownLocations = async (store: Store): Promise<string[]> =>
   (await store.locations.list()).map(({ id }) => id);

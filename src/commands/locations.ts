@@ -154,6 +154,7 @@ const rotateLocationKey = ({ config, print }: Context, id: string, { grace }: Ro
 const removeLocation = ({ config, print }: Context, id: string) =>
   withStore(config(), async (store) => {
     await store.transaction(async (within) => {
+      await within.locations.lockAll();
       await findLocation(within, id);
       const deployments = await within.locations.deploymentsAt(id);
       if (deployments > 0)

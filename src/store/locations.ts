@@ -4,7 +4,7 @@ import type { Database } from "./database.ts";
 import { FOR_EVER } from "./schedules.ts";
 import type { StoredLocation } from "./records.ts";
 
-export const createLocationStore = ({ kysely }: Database) => ({
+export const createLocationStore = ({ kysely, rowLocks }: Database) => ({
   /** Returns false if there is already a location with this id. */
   async insert(location: Omit<StoredLocation, keyof KeyState | "removed">): Promise<boolean> {
     const { numInsertedOrUpdatedRows = 0n } = await kysely
@@ -16,6 +16,16 @@ export const createLocationStore = ({ kysely }: Database) => ({
   },
   /** Lists the locations, oldest first, without removed ones: the first is the default location. */
   list: (): Promise<StoredLocation[]> => oldestFirst(kysely).where("removed", "is", null).execute(),
+  /** Until the end of the transaction, no other one removes or holds any location. */
+  async lockAll(): Promise<void> {
+    if (rowLocks) await oldestFirst(kysely).forUpdate().execute();
+  },
+  /** Returns false if the location was removed, which waits for the end of the transaction. */
+  async hold(id: string): Promise<boolean> {
+    const found = kysely.selectFrom("locations").select("id").where("id", "=", id);
+    const inUse = found.where("removed", "is", null);
+    return (await (rowLocks ? inUse.forKeyShare() : inUse).execute()).length > 0;
+  },
   /** Includes removed locations: results still name them. */
   listAll: (): Promise<StoredLocation[]> => oldestFirst(kysely).execute(),
   /** Returns false if another rotation was first. `changed` is when the new key takes over. */

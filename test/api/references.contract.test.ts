@@ -1,7 +1,11 @@
 // References stay valid when their targets are deleted concurrently.
+import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
+import { runCommand } from "../../src/commands/command-line.ts";
 import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { List, TestApi } from "../support/api.ts";
+import { makeFolder } from "../support/process.ts";
+import { connect } from "../support/stored-secrets.ts";
 import { storeKinds } from "../support/stores.ts";
 
 const post = (api: TestApi, path: string, body: object) => api.send({ method: "POST", path, body });
@@ -85,5 +89,55 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
     expect(deleted.map(({ kind }) => kind).toSorted()).toEqual(
       ["call", "deployment", "variable"].flatMap((kind) => Array.from({ length: 5 }, () => kind)),
     );
+  });
+
+  // A SQLite file is locked as a whole.
+  it.runIf(storeKind === "postgres")("never leave a deployment at a removed location", async () => {
+    await using api = await startApi({ storeKind });
+    await using raw = connect(api.database).kysely;
+    using folder = makeFolder();
+    const { location } = api.database;
+    const env = {
+      SONDE_DATA_DIR: folder.dataDir,
+      SONDE_DATABASE_URL: "url" in location ? location.url : "",
+    };
+    const { id } = await createCall(api);
+    const deployment = { target_id: id, location_id: "far", frequency: 1 };
+    const deploy = () => create(api, "/deployments/", { deployment });
+    const removeFar = () =>
+      runCommand(["locations", "remove", "far"], env, () => undefined).then(
+        () => "removed",
+        (cause: Error) => cause.message,
+      );
+    const waiting = async (): Promise<number> =>
+      (
+        await sql`select from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock'`.execute(raw)
+      ).rows.length;
+    /** Starts one after the other while both wait, for rows of the table or for each other. */
+    const inTurn = (table: string, first: () => Promise<unknown>, second: () => Promise<unknown>) =>
+      raw.transaction().execute(async (held) => {
+        await sql`select from ${sql.table(table)} for update`.execute(held);
+        const started = [first()];
+        await expect.poll(waiting).toBe(1);
+        started.push(second());
+        await expect.poll(waiting, { timeout: 5000 }).toBe(2);
+        return { ended: Promise.all(started) };
+      });
+
+    await remove(api, `/deployments/${(await deploy()).id}/`);
+    const refused = await inTurn("owner_usage", deploy, removeFar);
+    expect(await refused.ended).toEqual([
+      expect.objectContaining({ deployment: expect.objectContaining({ location_id: "far" }) }),
+      "location 'far' has 1 deployment: delete or move it first",
+    ]);
+    await remove(api, `/calls/${id}/`);
+    const agent = { agent_id: "a", location_id: "far", version: "1", in_flight: 0 };
+    const now = await api.store.now();
+    await api.store.agents.record({ ...agent, sent: now }, { now });
+    const other = await createCall(api);
+    const late = { deployment: { ...deployment, target_id: other.id } };
+    const removed = await inTurn("agents", removeFar, () => post(api, "/deployments/", late));
+    expect(await removed.ended).toEqual(["removed", expect.objectContaining({ status: 400 })]);
   });
 });

@@ -12,7 +12,7 @@ import type { Store } from "../../store/store.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import type { Change, DocumentHooks } from "../owned-documents.ts";
-import { resolveLocation } from "../requested-location.ts";
+import { holdLocation } from "../requested-location.ts";
 
 export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
   const deployments = {
@@ -62,7 +62,7 @@ async function targeting(
 const hooks: DocumentHooks<Deployment> = {
   async prepare(change, { deployment, ...rest }) {
     const targetFault = await faultOfTarget(change, deployment.target_id);
-    const location = await resolveLocation(
+    const location = await holdLocation(
       change.store,
       "deployment.location_id",
       deployment.location_id,
