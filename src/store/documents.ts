@@ -73,7 +73,7 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     /** Lists the documents of all owners. */
     listKind: (kind: ResourceKind, page: Page, filters: Filters = {}) =>
       all(ofKind(database.kysely, kind, filters, page)),
-    /** Yields the ids of all owners' documents that match, some of which may be gone by then. */
+    /** Yields the ids of all owners' documents that match; some may be gone by then. */
     ids: (kind: ResourceKind, filters: Filters) => idsOf(database, kind, filters),
     /** Lists the workspaces with variables of the reader's organization, or else of the reader. */
     listWorkspaces: (reader: Actor, page: Page) =>

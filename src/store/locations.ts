@@ -16,11 +16,11 @@ export const createLocationStore = ({ kysely, rowLocks }: Database) => ({
   },
   /** Lists the locations, oldest first, without removed ones: the first is the default location. */
   list: (): Promise<StoredLocation[]> => oldestFirst(kysely).where("removed", "is", null).execute(),
-  /** Until the end of the transaction, no other one removes or holds any location. */
+  /** Until this transaction ends, no other removes or holds a location. */
   async lockAll(): Promise<void> {
     if (rowLocks) await oldestFirst(kysely).forUpdate().execute();
   },
-  /** Returns false if the location was removed, which waits for the end of the transaction. */
+  /** Keeps it from being removed until the transaction ends. Returns false if it already was. */
   async hold(id: string): Promise<boolean> {
     const found = kysely.selectFrom("locations").select("id").where("id", "=", id);
     const inUse = found.where("removed", "is", null);
