@@ -91,7 +91,7 @@ function createRequestLimit(clock: Clock, { requestsPerMinute }: AuthenticateOpt
     const { count, secondsLeft } = countRequest(key_id);
     if (count > requestsPerMinute)
       throw new TooManyError(
-        `Too many requests with this API key: at most ${requestsPerMinute} a minute (SONDE_MAX_REQUESTS_PER_MINUTE)`,
+        `Too many requests with this API key: at most ${requestsPerMinute} a minute (SONDE_MAX_REQUESTS_PER_MINUTE); try again in ${secondsLeft} s`,
         secondsLeft,
       );
   };
@@ -105,7 +105,10 @@ function createRefusal(store: Store, clock: Clock): (ip: string) => Promise<neve
     const { count, secondsLeft } = countWrongKey(ip);
     if (count === 1) await recordFailure(ip);
     if (count <= WRONG_KEYS_PER_MINUTE) throw unauthenticated();
-    throw new TooManyError("Too many requests with a wrong API key", secondsLeft);
+    throw new TooManyError(
+      `Too many requests with a wrong API key; try again in ${secondsLeft} s`,
+      secondsLeft,
+    );
   };
 }
 

@@ -69,7 +69,7 @@ export const createBudgets = (limits: Limits, clock: Clock) => ({
     await store.usage.lock(owner);
     if ((await store.usage.manualRuns(owner, limits.manualRuns + 1)) > limits.manualRuns)
       throw new TooManyError(
-        `You have ${limits.manualRuns} unfinished manual runs, the maximum for one owner (SONDE_MAX_MANUAL_RUNS)`,
+        `You have ${limits.manualRuns} unfinished manual runs, the maximum for one owner (SONDE_MAX_MANUAL_RUNS); try again when one has ended`,
         RUNS_RETRY_AFTER_SECONDS,
       );
   },

@@ -207,7 +207,7 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
     expect([refused.status, refused.headers["retry-after"], refused.body.error_msg]).toEqual([
       429,
       "5",
-      "You have 2 unfinished manual runs, the maximum for one owner (SONDE_MAX_MANUAL_RUNS)",
+      "You have 2 unfinished manual runs, the maximum for one owner (SONDE_MAX_MANUAL_RUNS); try again when one has ended",
     ]);
     expect((await run({ "idempotency-key": "k" })).body).toEqual(first.body);
     const bob = await api.caller("bob");
@@ -236,7 +236,7 @@ it("limits the requests that a key makes in a minute", async () => {
   expect([refused.status, refused.headers["retry-after"], refused.body["error_msg"]]).toEqual([
     429,
     "15",
-    "Too many requests with this API key: at most 3 a minute (SONDE_MAX_REQUESTS_PER_MINUTE)",
+    "Too many requests with this API key: at most 3 a minute (SONDE_MAX_REQUESTS_PER_MINUTE); try again in 15 s",
   ]);
   expect((await api.send({ path: "/calls/", as: other })).status).toBe(200);
   await clock.advance(15_000);

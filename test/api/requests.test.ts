@@ -57,7 +57,7 @@ it("answers 429 to a flood of wrong keys from an address, and still serves valid
   const answer = await api.send(wrong);
   expect([answer.status, answer.headers["retry-after"]]).toEqual([429, "60"]);
   expect(answer.body).toEqual({
-    error_msg: "Too many requests with a wrong API key",
+    error_msg: "Too many requests with a wrong API key; try again in 60 s",
     error: 429,
   });
   expect((await api.send({ path: "/calls/" })).status).toBe(200);

@@ -105,7 +105,7 @@ const NOT_JSON = {
 const TOO_MANY = {
   description:
     "Too many requests with the key or with wrong keys, unfinished runs, exports or event streams",
-  example: "Too many requests with a wrong API key",
+  example: "Too many requests with a wrong API key; try again in 30 s",
 };
 const UNAVAILABLE = {
   description: "The database or the bus is unavailable",
