@@ -3,6 +3,8 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startPages } from "../support/pages.ts";
 
+const TOO_MANY = "Too many requests with this API key; try again in 15 s";
+
 let pages: Awaited<ReturnType<typeof startPages>>;
 
 beforeAll(async () => {
@@ -18,6 +20,31 @@ const makeCall = (name: string): Promise<string> =>
   make("/calls/", { meta: { name }, request: { method: "GET", url: "https://example.com/" } });
 
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+/** Refuses requests to this path with this method, until the function that it returns is called. */
+async function refuse(page: Page, method: string, path: string) {
+  const url = `**/api/2${path}`;
+  const body = JSON.stringify({ error_msg: TOO_MANY, error: 429 });
+  await page.route(url, (route) =>
+    route.request().method() === method
+      ? route.fulfill({ status: 429, headers: { "retry-after": "15" }, body })
+      : route.fallback(),
+  );
+  return () => page.unroute(url);
+}
+
+/** Expects the refusal where the reader sees it. */
+async function seesRefusal(page: Page): Promise<void> {
+  const notice = page.locator("form .notice.fail", { hasText: TOO_MANY });
+  await notice.waitFor();
+  const isUncovered = (): Promise<boolean> =>
+    notice.evaluate((element) => {
+      const { top, bottom, left } = element.getBoundingClientRect();
+      const at = element.ownerDocument.elementFromPoint(left + 10, (top + bottom) / 2);
+      return element.contains(at);
+    });
+  await expect.poll(isUncovered).toBe(true);
+}
 
 it("keep the values of a run that is one too many, and say when to try again", async () => {
   const call = await makeCall("Delayed");
@@ -37,4 +64,20 @@ it("keep the values of a run that is one too many, and say when to try again", a
   await panel.getByText("You have 2 unfinished manual runs").waitFor();
   await panel.getByText("try again when one has ended").waitFor();
   expect(await panel.getByLabel("Value of value 1").inputValue()).toBe("books");
+});
+
+it("show in view why a form is not saved, and keep what was typed", async () => {
+  const call = await makeCall("Long form");
+  const { page } = await pages.open(`/calls/${call}/edit`);
+  await page.getByLabel("Description").fill("Typed");
+  const allow = await refuse(page, "PUT", `/calls/${call}/`);
+  await button(page, "Save").click();
+  await seesRefusal(page);
+  expect(await page.getByLabel("Description").inputValue()).toBe("Typed");
+  await allow();
+  await button(page, "Save").click();
+  await page.getByRole("status").getByText("Saved").waitFor();
+  expect(await pages.client.send("GET", `/calls/${call}/`)).toMatchObject({
+    meta: { description: "Typed" },
+  });
 });

@@ -51,8 +51,9 @@ export function useSending(
     else await attempt(save);
     requestAnimationFrame(() => {
       const invalid = form.querySelector<HTMLElement>(INVALID);
-      if (invalid) invalid.focus();
-      else if (document.activeElement === document.body) button?.focus(); // lost while disabled
+      if (invalid) return invalid.focus();
+      if (document.activeElement === document.body) button?.focus(); // lost while disabled
+      form.querySelector(NOTICE)?.scrollIntoView({ block: "nearest" });
     });
   };
   return {
@@ -72,3 +73,5 @@ export function useSending(
 }
 
 const INVALID = "[aria-invalid='true']";
+/** What is wrong beside the fields; in a long form, its button is far below. */
+const NOTICE = ".notice.fail";
