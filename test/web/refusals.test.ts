@@ -81,3 +81,26 @@ it("show in view why a form is not saved, and keep what was typed", async () => 
     meta: { description: "Typed" },
   });
 });
+
+it("show why what others have saved cannot be opened, and keep what was typed", async () => {
+  const call = await makeCall("Shared");
+  const deployment = await pages.client.deploy(call, { frequency: 60, location_id: "local" });
+  const path = `/deployments/${deployment}/`;
+  const { page } = await pages.open(`/calls/${call}`);
+  await page.getByRole("button", { name: /^Edit the deployment/ }).click();
+  const delay = page.getByRole("dialog").getByLabel("Delay, in seconds");
+  await delay.fill("7");
+  await pages.client.send("PUT", path, { deployment: { run_delay: 9 } });
+  const reload = async (): Promise<void> => {
+    await button(page, "Save").click();
+    await page.getByRole("heading", { name: "The deployment has been changed" }).waitFor();
+    await button(page, "Open it as it is now").click();
+  };
+  const allow = await refuse(page, "GET", path);
+  await reload();
+  await seesRefusal(page);
+  expect(await delay.inputValue()).toBe("7");
+  await allow();
+  await reload();
+  await expect.poll(() => delay.inputValue()).toBe("9");
+});

@@ -85,8 +85,8 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
   const body = options.bodyOf(draft, base?.object);
   const sending = useSending(save, { body, required: options.required });
   const reload = async (): Promise<void> => {
+    setConflict(false); // the form behind the question shows what goes wrong
     if (base) begin(await readAgain(path, base.object));
-    setConflict(false);
     await onReloaded();
   };
   const conflict: Conflict = {
