@@ -104,3 +104,30 @@ it("show why what others have saved cannot be opened, and keep what was typed", 
   await reload();
   await expect.poll(() => delay.inputValue()).toBe("9");
 });
+
+it("make a call once whose answer was lost before a refusal", async () => {
+  const { page } = await pages.open("/calls/new");
+  await page.getByLabel("URL", { exact: true }).fill("https://example.com/");
+  await page.getByLabel("Name", { exact: true }).fill("Once");
+  await page.route(
+    "**/api/2/calls/",
+    async (route) => {
+      await route.fetch();
+      await route.abort();
+    },
+    { times: 1 },
+  );
+  await button(page, "Save").click();
+  await page.getByText("Sonde is not responding.").waitFor();
+  const allow = await refuse(page, "POST", "/calls/");
+  await button(page, "Save").click();
+  await seesRefusal(page);
+  await allow();
+  await button(page, "Save").click();
+  await page.getByRole("heading", { name: "Once", level: 1 }).waitFor();
+  const { results } = await pages.client.send<{ results: { meta: { name: string } }[] }>(
+    "GET",
+    "/calls/",
+  );
+  expect(results.filter(({ meta }) => meta.name === "Once")).toHaveLength(1);
+});

@@ -59,6 +59,13 @@ function repeatable(change: string): Readonly<Record<string, string>> {
   return { "idempotency-key": unanswered.key };
 }
 
+/**
+ * Tells whether the answer says what became of the change. It does not if Sonde has failed, or has
+ * refused the request for its session or for its number before it looked at the change.
+ */
+const isAnswered = ({ status }: Response): boolean =>
+  status < 500 && status !== 401 && status !== 429;
+
 /** `crypto.randomUUID` exists only over https. */
 const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
@@ -90,7 +97,7 @@ export async function sendVersioned<T>(
     if (response.ok) throw new ApiError(0, "The answer of Sonde broke off. Try again.");
     return {};
   })) as T & { readonly error_msg?: string };
-  if (response.status < 500 && unanswered?.change === change) unanswered = undefined;
+  if (isAnswered(response) && unanswered?.change === change) unanswered = undefined;
   if (response.ok) return { object: answer, version: response.headers.get("etag") };
   if (response.status === 401 && path !== SESSION && (await signedOut()))
     return sendVersioned(method, path, options);
