@@ -39,7 +39,7 @@ it(
     await heading("Locations");
     const agent = page.getByRole("row", { name: /agent-/ });
     await agent.getByText("Online").waitFor();
-    await expect.poll(() => page.locator("dl").textContent()).toMatch(/Start after due.*p50.*ms/);
+    await expect.poll(() => page.locator("dl").textContent()).toMatch(/Start lateness.*p50.*ms/);
     await expectAccessible(page);
     await keepPicture(page, "locations");
 

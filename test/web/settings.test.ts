@@ -135,7 +135,7 @@ it(
     await expectAccessible(page);
     await keepPicture(page, "token-form");
     await button("Save").click();
-    await page.getByText("Does not expire").waitFor();
+    await page.getByText("Does not expire", { exact: true }).waitFor();
     const [token] = (await client.send<{ results: Json[] }>("GET", "/tokens/")).results;
     expect(token?.["token"]).toMatchObject({
       headers: [
