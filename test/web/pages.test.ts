@@ -37,6 +37,30 @@ async function tooWide(page: Page): Promise<string[]> {
   return wide > 0 ? [`it is ${wide} px too wide, by ${by}`] : [];
 }
 
+/**
+ * Returns tables without a name, rows without a header, and controls whose names do not tell them
+ * apart from others in the same part of the page.
+ */
+const unclear = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`(() => {
+    const PART = "[role=group], [role=region], [role=toolbar], fieldset, figure, dialog, nav, li, "
+      + "section[aria-label], section[aria-labelledby]";
+    const all = (what) => [...document.querySelectorAll("main " + what)];
+    const isNamed = (table) => table.caption || table.ariaLabel || table.closest(PART);
+    const tables = all("table").filter((table) => !isNamed(table));
+    const rows = all("tbody tr").filter((row) => !row.querySelector("th"));
+    const names = Map.groupBy(all(":is(button, summary)"), (one) => {
+      const part = [...document.querySelectorAll(PART)].indexOf(one.closest(PART));
+      return part + ": " + (one.ariaLabel ?? one.textContent);
+    });
+    const same = [...names.values()].filter(({ length }) => length > 1).map(([one]) => one);
+    return [
+      ...tables.map(({ outerHTML }) => "a table without a name: " + outerHTML.slice(0, 200)),
+      ...rows.map(({ outerHTML }) => "a row without a header: " + outerHTML.slice(0, 200)),
+      ...same.map(({ outerHTML }) => "a name that others have: " + outerHTML.slice(0, 200)),
+    ];
+  })()`);
+
 /** Returns what is wrong with the page, in words. */
 async function faultsOf(watched: Page, { name, path }: NamedPage): Promise<string[]> {
   const found: string[] = [];
@@ -49,6 +73,7 @@ async function faultsOf(watched: Page, { name, path }: NamedPage): Promise<strin
   await settled(watched).catch((cause: Error) => note("opened", [cause.message]));
   const title = await watched.title();
   if (!/^\S.* · Sonde$/.test(title)) note("opened", [`its title is "${title}"`]);
+  note("opened", await unclear(watched));
   await keepPicture(watched, `${name}-light`);
   note("light", await findingsOf(watched));
   await watched.emulateMedia({ colorScheme: "dark" });

@@ -174,7 +174,7 @@ it(
     await page.getByLabel("API key").fill(OWNER_KEY);
     await button("Sign in").click();
     await page.getByRole("heading", { name: "a/b <b>" }).waitFor();
-    await page.getByRole("cell", { name: "{{host}}" }).waitFor();
+    await page.getByRole("rowheader", { name: "{{host}}" }).waitFor();
     await expectNoSecret(page);
     // A new variable replaces none.
     await button("New variable").click();
@@ -244,7 +244,7 @@ it("a read-only key sees everything but secrets", { timeout: 120_000 }, async ()
   expect(await offered()).toEqual([]);
   await page.goto(`${api}/environment`);
   await page.getByRole("cell", { name: "hidden" }).waitFor();
-  expect(await offered()).toEqual(["Copy"]);
+  expect(await offered()).toEqual(["Copy {{host}}"]);
   expect(faults).toEqual([]);
 });
 
@@ -266,7 +266,7 @@ it("what cannot be read is not guessed", { timeout: 120_000 }, async () => {
   await page.route("**/api/2/auth/?*", (route) => route.fulfill(unavailable));
   await page.reload();
   await page.getByText("The store is not available").waitFor();
-  await page.getByRole("cell", { name: "Mine", exact: true }).waitFor();
+  await page.getByRole("rowheader", { name: "Mine", exact: true }).waitFor();
   expect(await page.getByText("no longer shared with you").count()).toBe(0);
   await page.unrouteAll();
   await page.getByRole("button", { name: "Try again" }).click();
@@ -277,7 +277,7 @@ it("what cannot be read is not guessed", { timeout: 120_000 }, async () => {
   await page.getByRole("link", { name: "Mine" }).click();
   await page.getByText("Sonde is not responding.").first().waitFor();
   await page.context().setOffline(false);
-  await page.getByRole("cell", { name: "Mine", exact: true }).waitFor();
+  await page.getByRole("rowheader", { name: "Mine", exact: true }).waitFor();
 });
 
 it("nothing that is typed is lost", { timeout: 120_000 }, async () => {
@@ -334,7 +334,7 @@ async function savesVariableOnce({ client, ...pages }: Pages): Promise<void> {
   await save.click();
   await page.getByText("Sonde is not responding.").waitFor();
   await save.click();
-  await page.getByRole("cell", { name: "{{once}}" }).waitFor();
+  await page.getByRole("rowheader", { name: "{{once}}" }).waitFor();
   await page.getByRole("dialog").waitFor({ state: "detached" });
   expect(await client.send("GET", "/environment/global/once")).toMatchObject({
     workspace_variable: { value: "kept" },

@@ -157,7 +157,7 @@ async function deploys(page: Page, client: Client): Promise<void> {
   await dialog.getByRole("button", { name: "Use 0 s" }).click();
   await button(page, "Deploy").last().click();
   const row = page.getByRole("row", { name: "local" });
-  await row.getByText("every minute").waitFor();
+  await row.getByText("every minute", { exact: true }).waitFor();
 
   // Somebody else changes it meanwhile: the change here is saved on top, and theirs stays.
   await row.getByRole("button", { name: "Edit" }).click();
@@ -169,7 +169,7 @@ async function deploys(page: Page, client: Client): Promise<void> {
   await page.getByRole("heading", { name: "The deployment has been changed" }).waitFor();
   await expectAccessible(page);
   await button(page, "Save my changes").click();
-  await row.getByText("every 6 hours").waitFor();
+  await row.getByText("every 6 hours", { exact: true }).waitFor();
   expect(await client.send("GET", path)).toMatchObject({
     deployment: { frequency: 360, run_delay: 20 },
   });

@@ -111,9 +111,9 @@ interface EntryRowProps {
 
 const EntryRow = ({ entry, keys, place }: EntryRowProps) => (
   <tr>
-    <td class="whole">
+    <th scope="row" class="whole">
       <Time at={entry.time} />
-    </td>
+    </th>
     <td>{entry.action}</td>
     <td class="whole">
       {entry.kind.replaceAll("_", " ")}{" "}

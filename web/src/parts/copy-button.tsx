@@ -4,12 +4,16 @@ import { announce } from "./announcement.tsx";
 export const CopyButton = ({
   text,
   label = "Copy",
+  what,
 }: {
   readonly text: string;
   readonly label?: string;
+  /** Continues the label for screen readers: it tells the button from others. */
+  readonly what?: string;
 }) => (
   <button class="button" type="button" onClick={() => void copy(text)}>
     {label}
+    {what !== undefined && <span class="visually-hidden"> {what}</span>}
   </button>
 );
 

@@ -179,7 +179,8 @@ interface ActionsProps {
 /** The target's owner may delete other people's deployments of it. */
 function Actions({ target, deployment, onEdit }: ActionsProps) {
   const place = nameOfLocation(useLocations(), deployment.deployment.location_id);
-  const what = `the deployment of ${target.name} at ${place}`;
+  const often = inWords(deployment.deployment.frequency);
+  const what = `the deployment of ${target.name} at ${place}, ${often}`;
   return (
     <div class="row keep">
       {isMine(deployment.meta) && (

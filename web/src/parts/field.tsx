@@ -4,6 +4,8 @@ import { useId } from "preact/hooks";
 
 export interface FieldProps {
   readonly label: string;
+  /** What it belongs to, for screen readers, where several have the same label: `header 2`. */
+  readonly of?: string | undefined;
   readonly hint?: ComponentChildren;
   /** What is wrong with the value, in the API's words. */
   readonly fault?: string | undefined;
@@ -18,6 +20,7 @@ export interface ControlProps {
 
 export function Field({
   label,
+  of,
   hint,
   fault,
   children,
@@ -30,7 +33,10 @@ export function Field({
   };
   return (
     <div class="field">
-      <label for={id}>{label}</label>
+      <label for={id}>
+        {label}
+        <Of what={of} />
+      </label>
       {children(control)}
       <span id={`${id}-hint`} class="hint">
         {hint}
@@ -41,6 +47,9 @@ export function Field({
     </div>
   );
 }
+
+export const Of = ({ what }: { readonly what: string | undefined }) =>
+  what === undefined ? null : <span class="visually-hidden"> of {what}</span>;
 
 interface TextFieldProps extends FieldProps {
   readonly value: string;
@@ -119,16 +128,25 @@ interface CheckFieldProps {
   readonly onChange: (value: boolean) => void;
 }
 
-export const CheckField = ({ label, hint, value, onChange }: CheckFieldProps) => (
-  <label class="row keep">
-    <input
-      type="checkbox"
-      checked={value}
-      onChange={({ currentTarget }) => onChange(currentTarget.checked)}
-    />
-    <span>
-      {label}
-      {hint && <span class="check-hint">{hint}</span>}
-    </span>
-  </label>
-);
+export function CheckField({ label, hint, value, onChange }: CheckFieldProps) {
+  const id = useId();
+  return (
+    <label class="row keep">
+      <input
+        type="checkbox"
+        checked={value}
+        aria-labelledby={`${id}-label`}
+        aria-describedby={hint && `${id}-hint`}
+        onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+      />
+      <span>
+        <span id={`${id}-label`}>{label}</span>
+        {hint && (
+          <span id={`${id}-hint`} class="check-hint">
+            {hint}
+          </span>
+        )}
+      </span>
+    </label>
+  );
+}

@@ -1,7 +1,7 @@
 // A field for a secret. What is stored is never shown: it can be kept, replaced or cleared.
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
-import { Field } from "./field.tsx";
+import { Field, Of } from "./field.tsx";
 import type { FieldProps } from "./field.tsx";
 
 /** Undefined or empty: the stored secret stays. Null: it is cleared. */
@@ -25,22 +25,23 @@ interface SecretFieldProps extends FieldProps {
 export function SecretField(props: SecretFieldProps) {
   const { isStored, value, onChange, lines, isClearable = true, ...field } = props;
   const [isReplacing, setReplacing] = useState(false);
-  const { label, hint } = field;
+  const { label, of, hint } = field;
+  const what = of === undefined ? label : `${label} of ${of}`;
   const keep = (): void => {
     setReplacing(false);
     onChange(undefined);
   };
   if (value === null)
     return (
-      <StoredSecret label={label} hint={hint} state="Cleared when you save">
-        <SecretButton verb="Keep" what={label} onClick={keep} />
+      <StoredSecret label={label} of={of} hint={hint} state="Cleared when you save">
+        <SecretButton verb="Keep" what={what} onClick={keep} />
       </StoredSecret>
     );
   if (isStored && !isReplacing)
     return (
-      <StoredSecret label={label} hint={hint} state="Stored, not shown">
-        <SecretButton verb="Replace" what={label} onClick={() => setReplacing(true)} />
-        {isClearable && <SecretButton verb="Clear" what={label} onClick={() => onChange(null)} />}
+      <StoredSecret label={label} of={of} hint={hint} state="Stored, not shown">
+        <SecretButton verb="Replace" what={what} onClick={() => setReplacing(true)} />
+        {isClearable && <SecretButton verb="Clear" what={what} onClick={() => onChange(null)} />}
       </StoredSecret>
     );
   return (
@@ -60,7 +61,7 @@ export function SecretField(props: SecretFieldProps) {
             ) : (
               <textarea {...common} class="masked" rows={lines} autocomplete="off" />
             )}
-            {isStored && <SecretButton verb="Keep" what={label} onClick={keep} />}
+            {isStored && <SecretButton verb="Keep" what={what} onClick={keep} />}
           </div>
         );
       }}
@@ -71,10 +72,11 @@ export function SecretField(props: SecretFieldProps) {
 /** Looks like a field, but has nothing to type into. */
 function StoredSecret({
   label,
+  of,
   hint,
   state,
   children,
-}: Pick<FieldProps, "label" | "hint"> & {
+}: Pick<FieldProps, "label" | "of" | "hint"> & {
   readonly state: string;
   readonly children: ComponentChildren;
 }) {
@@ -83,6 +85,7 @@ function StoredSecret({
     <div class="field" role="group" aria-labelledby={id}>
       <span id={id} class="label">
         {label}
+        <Of what={of} />
       </span>
       <div class="secret">
         <span class="kept">{state}</span>

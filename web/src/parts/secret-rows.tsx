@@ -50,12 +50,14 @@ export function SecretRows(props: SecretRowsProps) {
               required
               value={row.name}
               readOnly={row.at !== undefined && !isRenamable}
+              aria-label={`Name of ${one} ${index + 1}`}
               aria-invalid={faultAt?.(index) !== undefined}
               onInput={({ currentTarget }) => change(index, { name: currentTarget.value })}
             />
           </label>
           <SecretField
             label="Value"
+            of={`${one} ${index + 1}`}
             isStored={row.at !== undefined}
             isClearable={false}
             value={row.value}

@@ -16,6 +16,8 @@ export interface Column<T> {
   /** The tooltip of the column's head. */
   readonly hint?: string;
   readonly cell: (row: T) => ComponentChildren;
+  /** Whether its cells name their rows. */
+  readonly names?: boolean;
   /** Whether the table can be sorted by it. */
   readonly sorts?: boolean;
 }
@@ -134,8 +136,8 @@ const Cells = <T,>({
   readonly row: T;
 }) => (
   <>
-    {columns.map(({ id, cell }) => (
-      <div key={id} role="cell" class={`col-${id}`}>
+    {columns.map(({ id, cell, names }) => (
+      <div key={id} role={names ? "rowheader" : "cell"} class={`col-${id}`}>
         {cell(row)}
       </div>
     ))}

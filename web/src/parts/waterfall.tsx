@@ -61,7 +61,9 @@ export function Waterfall({ title, rows, detailed = false }: WaterfallProps) {
       {!detailed && <Legend rows={rows} />}
       {isTimed && (
         <details>
-          <summary>Show as a table</summary>
+          <summary>
+            Show as a table<span class="visually-hidden">: {title}</span>
+          </summary>
           <div class="scroll-x" role="region" aria-label={`${title}, as a table`} tabIndex={0}>
             <PhaseTable rows={rows} />
           </div>

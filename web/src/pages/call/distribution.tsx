@@ -117,7 +117,7 @@ export function ResultCodes({ histogram: { results } }: Pick<DistributionProps, 
       {total === 0 ? (
         <NoCalls />
       ) : (
-        <table class="codes">
+        <table class="codes" aria-label="How calls ended">
           <thead>
             <tr>
               <th scope="col">Result</th>

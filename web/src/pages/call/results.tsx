@@ -157,11 +157,11 @@ const Rows = ({ results, places }: RowsProps) => (
       <tbody>
         {results.map(({ id, meta, timing }) => (
           <tr key={id}>
-            <td class="nowrap whole">
+            <th scope="row" class="nowrap whole">
               <a href={`results/${id}`}>
                 <Time at={meta.start_time ?? meta.due_time} />
               </a>
-            </td>
+            </th>
             <td class="whole">
               <State tone={toneOf(meta.result, meta.result_category)} word={meta.result} />
             </td>

@@ -22,7 +22,7 @@ export const columnsAt = (
     sorts: true,
     cell: (call) => <CallState now={call.now} places={places} />,
   },
-  { id: "name", title: "Call", sorts: true, cell: (call) => <Name call={call} /> },
+  { id: "name", title: "Call", sorts: true, names: true, cell: (call) => <Name call={call} /> },
   {
     id: "hours",
     title: "24 hours",

@@ -187,12 +187,12 @@ function VariableRow({
   const reference = `{{${name}}}`;
   return (
     <tr>
-      <td class="name">
+      <th scope="row" class="name">
         <div class="row keep reference">
           <code>{reference}</code>
-          <CopyButton text={reference} />
+          <CopyButton text={reference} what={reference} />
         </div>
-      </td>
+      </th>
       <td class="muted">{unreadable ? "cannot be decrypted: a key is missing" : "hidden"}</td>
       <td>
         <Time at={updated} />

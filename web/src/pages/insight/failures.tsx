@@ -97,7 +97,7 @@ export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
         </p>
       ) : (
         <div class="scroll-x">
-          <table class="blocks">
+          <table class="blocks" aria-label="Outliers">
             <thead>
               <tr>
                 <th scope="col">Time</th>
@@ -110,11 +110,11 @@ export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
             <tbody>
               {outliers.map(({ result_id, time, location_id, latency }) => (
                 <tr key={result_id}>
-                  <td class="whole">
+                  <th scope="row" class="whole">
                     <a href={`results/${result_id}`}>
                       <Time at={time} />
                     </a>
-                  </td>
+                  </th>
                   <td>{nameOfLocation(places, location_id)}</td>
                   <td class="number" data-label="Latency">
                     {formatMs(latency)}
@@ -138,7 +138,7 @@ export const WorstHours = ({ report: { call_id, worst_hours } }: ReportProps) =>
       <p class="muted">No call was made.</p>
     ) : (
       <div class="scroll-x">
-        <table class="blocks">
+        <table class="blocks" aria-label="Worst hours">
           <thead>
             <tr>
               <th scope="col">Hour from</th>
@@ -153,11 +153,11 @@ export const WorstHours = ({ report: { call_id, worst_hours } }: ReportProps) =>
           <tbody>
             {worst_hours.map(({ time, made, passed, mean_test_length }) => (
               <tr key={time}>
-                <td class="whole">
+                <th scope="row" class="whole">
                   <a href={callAt(call_id, Date.parse(time), Date.parse(time) + HOUR_MS)}>
                     <Time at={time} />
                   </a>
-                </td>
+                </th>
                 <td class="number" data-label="Passed">
                   {formatCount(passed)} of {formatCount(made)}
                 </td>

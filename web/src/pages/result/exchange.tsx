@@ -80,7 +80,7 @@ function Headers({ headers, of }: { readonly headers: readonly KeyValue[]; reado
         {headers.length} {headers.length === 1 ? "header" : "headers"} of the {of}
       </summary>
       <div class="scroll-x">
-        <table class="headers">
+        <table class="headers" aria-label={`Headers of the ${of}`}>
           <thead>
             <tr>
               <th scope="col">Name</th>
@@ -147,10 +147,10 @@ function Body({ text, of, type }: BodyProps) {
               checked={isPretty}
               onChange={({ currentTarget }) => setPretty(currentTarget.checked)}
             />
-            Formatted
+            Formatted<span class="visually-hidden"> body of the {of}</span>
           </label>
         )}
-        <CopyButton text={text} label="Copy body" />
+        <CopyButton text={text} label="Copy body" what={`of the ${of}`} />
       </div>
       <pre tabIndex={0} aria-label={`Body of the ${of}`}>
         {text === "" ? "(empty)" : isLong && !isWhole ? `${folded}\n…` : shown}

@@ -73,10 +73,10 @@ function SettingsTable({ settings }: { readonly settings: readonly ShownAuthSett
         <tbody>
           {settings.map(({ id, meta, access, settings: { auth_type } }) => (
             <tr key={id}>
-              <td class="name">
+              <th scope="row" class="name">
                 <a href={`settings/${id}`}>{meta.name}</a>
                 <Tags tags={meta.tags} />
-              </td>
+              </th>
               <td class="mono">{meta.domain}</td>
               <td>{AUTH_TYPES[auth_type].name}</td>
               <td>{isMine(meta) ? "You" : meta.owner}</td>

@@ -131,7 +131,9 @@ function TokenRow({
   const { tone, word, note } = stateOf(token, setting, now());
   return (
     <tr>
-      <td class="name">{meta.name}</td>
+      <th scope="row" class="name">
+        {meta.name}
+      </th>
       <td class="name">
         {setting ? (
           <a href={`settings/${setting.id}`}>{setting.meta.name}</a>

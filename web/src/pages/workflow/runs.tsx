@@ -98,11 +98,11 @@ const RunTable = ({
       <tbody>
         {runs.map(({ id, meta, counts }) => (
           <tr key={id}>
-            <td>
+            <th scope="row">
               <a href={`workflow-results/${id}`}>
                 <Time at={meta.start_time ?? meta.due_time} />
               </a>
-            </td>
+            </th>
             <td>
               <RunState {...meta} />
             </td>

@@ -6,6 +6,8 @@ import { CallText } from "./call-text.tsx";
 interface StepRowProps {
   readonly at: number;
   readonly count: number;
+  /** Whether the workflow has the call more than once. */
+  readonly isRepeated: boolean;
   /** Null: a call that the reader may not see. Undefined: not read yet. */
   readonly call: Call | null | undefined;
   readonly fault: string | undefined;
@@ -19,8 +21,9 @@ interface StepRowProps {
 }
 
 export function StepRow(props: StepRowProps) {
-  const { at, count, call, fault, handle, draggedBy, edge, onMove, onRemove } = props;
-  const name = call?.meta.name ?? `call ${at + 1}`;
+  const { at, count, isRepeated, call, fault, handle, draggedBy, edge, onMove, onRemove } = props;
+  const place = `call ${at + 1}`;
+  const name = call ? call.meta.name + (isRepeated ? ` (${place})` : "") : place;
   const press = (event: KeyboardEvent): void => {
     const onHandle = (event.target as HTMLElement).dataset["control"] === "handle";
     if (!event.altKey && !onHandle) return;

@@ -48,6 +48,7 @@ export function StepsEditor({ steps, onChange, faultAt }: StepsEditorProps) {
           <StepRow
             key={key}
             {...{ at, fault: faultAt(at), call: calls(callId), count: steps.length }}
+            isRepeated={steps.some((other) => other.key !== key && other.callId === callId)}
             handle={handle(at)}
             draggedBy={drag?.from === at ? drag.by : undefined}
             edge={drag ? dropEdge(drag, at) : undefined}

@@ -144,12 +144,12 @@ const WorkflowRow = ({
   readonly deployments: readonly Deployment[];
 }) => (
   <tr>
-    <td class="name">
+    <th scope="row" class="name">
       <a href={`workflows/${id}`}>{meta.name}</a>
       {!isMine(meta) && <span class="muted small"> shared by {meta.owner}</span>}
       {meta.description && <div class="muted small description">{meta.description}</div>}
       <Tags tags={meta.tags} />
-    </td>
+    </th>
     <td>
       <LastRun workflowId={id} />
     </td>
