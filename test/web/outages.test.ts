@@ -250,6 +250,24 @@ it("keeps the keyboard's focus in place", async () => {
   expect(await page.locator("input:focus").inputValue()).not.toBe("7");
 });
 
+it("moves the keyboard's focus to a row that is added, and to the next one of a removed one", async () => {
+  const { page } = await pages.open("/settings/new");
+  const press = async (button: string): Promise<void> => {
+    await page.getByRole("button", { name: button, exact: true }).focus();
+    await page.keyboard.press("Enter");
+  };
+  const label = (): Promise<string> => page.evaluate("document.activeElement.ariaLabel");
+  for (const [at, name] of ["tenant", "region"].entries()) {
+    await press("Add a variable");
+    await expect.poll(label).toBe(`Name of variable ${at + 1}`);
+    await page.keyboard.type(name);
+  }
+  await press("Remove tenant");
+  await expect.poll(() => page.locator("input:focus").inputValue()).toBe("region");
+  await press("Remove region");
+  await expect.poll(() => focused(page)).toBe("Add a variable");
+});
+
 it("asks again before retrying a failed deletion", async () => {
   const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
   const setting = await make("/auth/", {

@@ -1,5 +1,6 @@
 // Names and values in rows: parameters, headers, context values.
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
+import { useFocusNext } from "../focus.ts";
 import { newRow, sentIndex } from "../rows.ts";
 import type { Row } from "../rows.ts";
 import { announce } from "./announcement.tsx";
@@ -20,20 +21,15 @@ export function PairRows(props: PairRowsProps) {
   const { title, noun, hint, rows, onChange, faultAt = () => undefined } = props;
   const id = useId();
   const list = useRef<HTMLFieldSetElement>(null);
-  const focusNext = useRef<string | undefined>(undefined);
-  useEffect(() => {
-    if (focusNext.current === undefined) return;
-    list.current?.querySelector<HTMLElement>(focusNext.current)?.focus();
-    focusNext.current = undefined;
-  });
+  const focusNext = useFocusNext(list);
   const add = (): void => {
-    focusNext.current = "li:last-of-type input";
+    focusNext("li:last-of-type input");
     onChange([...rows, newRow()]);
     announce(`Added ${noun} ${rows.length + 1}`);
   };
   const remove = (at: number): void => {
     const next = Math.min(at + 1, rows.length - 1);
-    focusNext.current = rows.length === 1 ? "button.add" : `li:nth-of-type(${next}) input`;
+    focusNext(rows.length === 1 ? "button.add" : `li:nth-of-type(${next}) input`);
     onChange(rows.filter((_, n) => n !== at));
     announce(`Removed ${noun} ${at + 1}`);
   };

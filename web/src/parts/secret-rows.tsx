@@ -1,4 +1,7 @@
 // Rows of a name and a secret value each. Stored values are never shown.
+import { useRef } from "preact/hooks";
+import { useFocusNext } from "../focus.ts";
+import { announce } from "./announcement.tsx";
 import { SecretField } from "./secret-field.tsx";
 import type { NewSecret } from "./secret-field.tsx";
 
@@ -36,8 +39,21 @@ export function SecretRows(props: SecretRowsProps) {
   const { title, one, hint, rows, isRenamable = false, faultAt, onChange } = props;
   const change = (index: number, changed: Partial<SecretRow>): void =>
     onChange(rows.map((row, at) => (at === index ? { ...row, ...changed } : row)));
+  const list = useRef<HTMLDivElement>(null);
+  const focusNext = useFocusNext(list);
+  const add = (): void => {
+    focusNext(".secret-row:last-of-type input");
+    onChange([...rows, newRow()]);
+    announce(`Added ${one} ${rows.length + 1}`);
+  };
+  const remove = (index: number): void => {
+    const next = Math.min(index + 1, rows.length - 1);
+    focusNext(rows.length === 1 ? "button.add" : `.secret-row:nth-of-type(${next}) input`);
+    onChange(rows.filter((_, at) => at !== index));
+    announce(`Removed ${one} ${index + 1}`);
+  };
   return (
-    <div class="stack" role="group" aria-label={title}>
+    <div class="stack" role="group" aria-label={title} ref={list}>
       {hint && <p class="small muted">{hint}</p>}
       {rows.map((row, index) => (
         <div class="secret-row" key={row.id}>
@@ -64,16 +80,12 @@ export function SecretRows(props: SecretRowsProps) {
             fault={faultAt?.(index)}
             onChange={(value) => change(index, { value })}
           />
-          <button
-            class="button"
-            type="button"
-            onClick={() => onChange(rows.filter((_, at) => at !== index))}
-          >
+          <button class="button" type="button" onClick={() => remove(index)}>
             Remove<span class="visually-hidden"> {row.name || `the new ${one}`}</span>
           </button>
         </div>
       ))}
-      <button class="button" type="button" onClick={() => onChange([...rows, newRow()])}>
+      <button class="button add" type="button" onClick={add}>
         Add a {one}
       </button>
     </div>
