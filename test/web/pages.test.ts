@@ -25,6 +25,13 @@ async function settled(page: Page): Promise<void> {
   await expect.poll(() => page.getByText(/^Loading .* …$/).count(), { timeout: 25_000 }).toBe(0);
 }
 
+/** Returns the controls of tables that the reader finds only by scrolling sideways. */
+const outOfSight = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`
+    [...document.querySelectorAll("main table:not([role=grid]) :is(a, button)")]
+      .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth)
+      .map(({ outerHTML }) => "beyond its right edge is " + outerHTML.slice(0, 200))`);
+
 /** Returns what makes the page wider than its window. */
 async function tooWide(page: Page): Promise<string[]> {
   const [wide, by] = await page.evaluate<[number, string]>(`(() => {
@@ -82,7 +89,7 @@ async function faultsOf(watched: Page, { name, path }: NamedPage): Promise<strin
   await watched.emulateMedia({ colorScheme: "light" });
   await watched.setViewportSize(NARROW);
   note("360 px wide", await findingsOf(watched, { but: ["color-contrast"] }));
-  note("360 px wide", await tooWide(watched));
+  note("360 px wide", [...(await tooWide(watched)), ...(await outOfSight(watched))]);
   await keepPicture(watched, `${name}-narrow`);
   await watched.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
   note("360 px wide and unfolded", await tooWide(watched));

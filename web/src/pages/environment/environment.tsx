@@ -148,7 +148,7 @@ function Variables({
       )}
       {rows && rows.length > 0 && (
         <div class="scroll-x">
-          <table class="middle">
+          <table class="middle blocks">
             <thead>
               <tr>
                 <th scope="col">Variable, as calls use it</th>
@@ -187,17 +187,19 @@ function VariableRow({
   const reference = `{{${name}}}`;
   return (
     <tr>
-      <th scope="row" class="name">
+      <th scope="row" class="name whole">
         <div class="row keep reference">
           <code>{reference}</code>
           <CopyButton text={reference} what={reference} />
         </div>
       </th>
-      <td class="muted">{unreadable ? "cannot be decrypted: a key is missing" : "hidden"}</td>
-      <td>
+      <td class="muted whole" data-label="Value">
+        {unreadable ? "cannot be decrypted: a key is missing" : "hidden"}
+      </td>
+      <td class="whole" data-label="Last change">
         <Time at={updated} />
       </td>
-      <td>
+      <td class="whole">
         <div class="row keep end">
           {has("EDITOR") && (
             <>

@@ -56,7 +56,7 @@ function SettingsTable({ settings }: { readonly settings: readonly ShownAuthSett
     data && formatCount(data.results.filter(({ meta }) => meta.auth_id === id).length);
   return (
     <div class="card scroll-x">
-      <table class="middle">
+      <table class="middle blocks">
         <caption class="visually-hidden">Authentication settings</caption>
         <thead>
           <tr>
@@ -73,15 +73,17 @@ function SettingsTable({ settings }: { readonly settings: readonly ShownAuthSett
         <tbody>
           {settings.map(({ id, meta, access, settings: { auth_type } }) => (
             <tr key={id}>
-              <th scope="row" class="name">
+              <th scope="row" class="name whole">
                 <a href={`settings/${id}`}>{meta.name}</a>
                 <Tags tags={meta.tags} />
               </th>
-              <td class="mono">{meta.domain}</td>
-              <td>{AUTH_TYPES[auth_type].name}</td>
-              <td>{isMine(meta) ? "You" : meta.owner}</td>
-              <td>{sharedWith(access)}</td>
-              <td class="number">{tokensOf(id)}</td>
+              <td class="mono whole">{meta.domain}</td>
+              <td data-label="Type">{AUTH_TYPES[auth_type].name}</td>
+              <td data-label="Owner">{isMine(meta) ? "You" : meta.owner}</td>
+              <td data-label="Shared with">{sharedWith(access)}</td>
+              <td class="number" data-label="Your tokens">
+                {tokensOf(id)}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -96,7 +96,7 @@ interface TokenTableProps {
 
 const TokenTable = ({ tokens, settings, onEdit }: TokenTableProps) => (
   <div class="card scroll-x">
-    <table class="middle">
+    <table class="middle blocks">
       <caption class="visually-hidden">Tokens</caption>
       <thead>
         <tr>
@@ -131,10 +131,10 @@ function TokenRow({
   const { tone, word, note } = stateOf(token, setting, now());
   return (
     <tr>
-      <th scope="row" class="name">
+      <th scope="row" class="name whole">
         {meta.name}
       </th>
-      <td class="name">
+      <td class="name whole" data-label="Setting">
         {setting ? (
           <a href={`settings/${setting.id}`}>{setting.meta.name}</a>
         ) : (
@@ -142,16 +142,16 @@ function TokenRow({
         )}
         <div class="mono small muted">{meta.domain}</div>
       </td>
-      <td>{AUTH_TYPES[meta.auth_type].name}</td>
+      <td data-label="Type">{AUTH_TYPES[meta.auth_type].name}</td>
       <td class="name">
         <State tone={tone} word={word} />
         {settings && note && <div class="small muted">{note}</div>}
       </td>
-      <td>
+      <td class="whole" data-label="Last change">
         <Time at={meta.last_update} />
       </td>
       {has("EDITOR") && (
-        <td>
+        <td class="whole">
           <div class="row keep">
             <button class="button" type="button" onClick={() => onEdit(token)}>
               Edit<span class="visually-hidden"> {meta.name}</span>

@@ -81,7 +81,7 @@ const RunTable = ({
   readonly places: readonly Place[];
 }) => (
   <div class="scroll-x">
-    <table class="runs">
+    <table class="runs blocks">
       <thead>
         <tr>
           <th scope="col">Started</th>
@@ -98,7 +98,7 @@ const RunTable = ({
       <tbody>
         {runs.map(({ id, meta, counts }) => (
           <tr key={id}>
-            <th scope="row">
+            <th scope="row" class="whole">
               <a href={`workflow-results/${id}`}>
                 <Time at={meta.start_time ?? meta.due_time} />
               </a>
@@ -107,10 +107,14 @@ const RunTable = ({
               <RunState {...meta} />
             </td>
             <td>{formatCounts(counts)}</td>
-            <td class="number">{formatMs(durationOf(meta))}</td>
+            <td class="number" data-label="Duration">
+              {formatMs(durationOf(meta))}
+            </td>
             <td>{nameOfLocation(places, meta.location_id)}</td>
-            <td>{meta.trigger === "MANUAL" ? "Run now" : "Schedule"}</td>
-            <td class="message">{meta.message ?? <span class="muted">–</span>}</td>
+            <td data-label="Started by">{meta.trigger === "MANUAL" ? "Run now" : "Schedule"}</td>
+            <td class={meta.message === null ? "nothing" : "message whole"}>
+              {meta.message ?? <span class="muted">–</span>}
+            </td>
           </tr>
         ))}
       </tbody>

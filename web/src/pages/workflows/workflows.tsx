@@ -109,7 +109,7 @@ function WorkflowTable({ workflows }: { readonly workflows: readonly Workflow[] 
   const deployments = Map.groupBy(data?.results ?? [], ({ deployment }) => deployment.target_id);
   return (
     <div class="scroll-x">
-      <table class="workflows">
+      <table class="workflows blocks">
         <thead>
           <tr>
             <th scope="col">Name</th>
@@ -144,19 +144,21 @@ const WorkflowRow = ({
   readonly deployments: readonly Deployment[];
 }) => (
   <tr>
-    <th scope="row" class="name">
+    <th scope="row" class="name whole">
       <a href={`workflows/${id}`}>{meta.name}</a>
       {!isMine(meta) && <span class="muted small"> shared by {meta.owner}</span>}
       {meta.description && <div class="muted small description">{meta.description}</div>}
       <Tags tags={meta.tags} />
     </th>
-    <td>
+    <td class="whole" data-label="Last run">
       <LastRun workflowId={id} />
     </td>
-    <td class="number">{workflow.call_ids.length}</td>
-    <td>{workflow.stop_on_failure ? "Yes" : "No"}</td>
-    <td>{workflow.handle_cookies ? "Yes" : "No"}</td>
-    <td class="deployed">
+    <td class="number" data-label="Calls">
+      {workflow.call_ids.length}
+    </td>
+    <td data-label="Stops on failure">{workflow.stop_on_failure ? "Yes" : "No"}</td>
+    <td data-label="Carries cookies">{workflow.handle_cookies ? "Yes" : "No"}</td>
+    <td class="deployed" data-label="Deployed">
       {deployments.length === 0 ? <span class="muted">–</span> : runs(deployments)}
     </td>
   </tr>
