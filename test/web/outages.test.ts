@@ -334,6 +334,27 @@ it("counts what is gone as deleted once the answer to its deletion was lost", as
   expect(attempts).toBe(2);
 });
 
+it("takes a call that is deleted on its form out of its workflow at once", async () => {
+  const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
+  const call = await make("/calls/", {
+    meta: { name: "Only step" },
+    request: { method: "GET", url: "https://example.com/" },
+  });
+  const meta = { name: "One step" };
+  const { id } = await make("/workflows/", { meta, workflow: { call_ids: [call.id] } });
+  const { page } = await pages.open(`/workflows/${id}`);
+  const follow = (name: string) => page.getByRole("link", { name, exact: true }).first().click();
+  await follow("Only step");
+  await follow("Edit");
+  await page.getByRole("heading", { name: "Edit Only step" }).waitFor();
+  await page.getByRole("button", { name: /^Delete the call/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
+  await follow("Workflows");
+  await follow("One step");
+  await page.getByText("No calls yet.").waitFor({ timeout: 5000 });
+});
+
 it("closes a dialog about what is gone", async () => {
   const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
   const call = await make("/calls/", {

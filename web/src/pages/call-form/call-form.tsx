@@ -4,12 +4,12 @@ import { useEffect, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
 import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
 import { pathOf } from "../../address.ts";
-import { DeleteButton } from "../../parts/delete-button.tsx";
+import { DeleteCall } from "../../parts/delete-call.tsx";
 import { Deployments } from "../../parts/deploy.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
-import { invalidate, useVersioned } from "../../queries.ts";
+import { useVersioned } from "../../queries.ts";
 import { has, isMine } from "../../session.ts";
 import "../../styles/call-form.css";
 import { CallEditor } from "./call-editor.tsx";
@@ -80,15 +80,7 @@ export function EditCall({ params: { id } }: { readonly params: { readonly id: s
         <a class="button" href={`calls/new?from=${id}`}>
           Duplicate
         </a>
-        <DeleteButton
-          what={`the call "${call.meta.name}"`}
-          path={`calls/${id}/`}
-          consequence="Ends its deployments and removes it from workflows and reports. Its results are no longer shown."
-          onDeleted={async () => {
-            route(pathOf("calls"));
-            await invalidate(["calls"]);
-          }}
-        />
+        <DeleteCall call={call} />
       </PageHead>
       <div class="form-and-runs">
         <CallEditor key={id} stored={read} onSaved={saved} />

@@ -1,15 +1,12 @@
 // The head of a call's page: its description, its state and its actions.
-import { useLocation } from "preact-iso";
 import type { Call } from "../../../../src/model/call.ts";
-import { pathOf } from "../../address.ts";
 import type { CallNow } from "../../call-overview.ts";
 import { useLocations } from "../../locations.tsx";
-import { DeleteButton } from "../../parts/delete-button.tsx";
+import { DeleteCall } from "../../parts/delete-call.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { CallState } from "../../parts/call-state.tsx";
 import { State } from "../../parts/state.tsx";
 import { Tags } from "../../parts/tags.tsx";
-import { invalidate } from "../../queries.ts";
 import { has, isMine } from "../../session.ts";
 
 interface CallHeadProps {
@@ -67,8 +64,8 @@ function Note({ call: { meta, request }, now }: Pick<CallHeadProps, "call" | "no
   );
 }
 
-function Actions({ call: { id, meta } }: { readonly call: Call }) {
-  const { route } = useLocation();
+function Actions({ call }: { readonly call: Call }) {
+  const { id, meta } = call;
   if (!has("EDITOR")) return null;
   const mine = isMine(meta);
   return (
@@ -81,17 +78,7 @@ function Actions({ call: { id, meta } }: { readonly call: Call }) {
       <a class="button" href={`calls/new?from=${id}`}>
         Duplicate
       </a>
-      {mine && (
-        <DeleteButton
-          what={`the call "${meta.name}"`}
-          path={`calls/${id}/`}
-          consequence="Ends its deployments and removes it from workflows and reports. Its results are no longer shown."
-          onDeleted={async () => {
-            await invalidate(["calls"], ["deployments"], ["workflows"], ["reports"]);
-            route(pathOf("calls"));
-          }}
-        />
-      )}
+      {mine && <DeleteCall call={call} />}
     </>
   );
 }
