@@ -3,7 +3,6 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { NO_TIMING } from "../../src/model/timing.ts";
-import { RESULT_CODES, categoryOf } from "../../src/model/result.ts";
 import { curlOf, hasSecrets } from "../../web/src/pages/result/curl.ts";
 import { adviceFor, OUTCOMES, REMEDIES } from "../../web/src/pages/result/outcomes.ts";
 import { prettyJson } from "../../web/src/pages/result/words.ts";
@@ -70,10 +69,6 @@ describe("the cURL command of a request", () => {
 });
 
 describe("advice", () => {
-  it("has the category of each result", () => {
-    for (const code of RESULT_CODES) expect(OUTCOMES[code].category, code).toBe(categoryOf(code));
-  });
-
   it("knows every message that is documented, and no other", () => {
     const [, messages = ""] = readFileSync("docs/agent.md", "utf8").split("## Messages");
     const rows = messages.split("\n## ", 1)[0]?.matchAll(/^\| (`[^|]+) \|/gm) ?? [];

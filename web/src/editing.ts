@@ -143,18 +143,18 @@ const newerParts = <D extends object>(draft: D, sent: D): Partial<D> =>
     Object.entries(draft).filter(([name, value]) => value !== sent[name as keyof D]),
   ) as Partial<D>;
 
-const pathOf = (path: string, { id }: { readonly id: string }): string =>
+const objectPath = (path: string, { id }: { readonly id: string }): string =>
   `${path}${encodeURIComponent(id)}/`;
 
 const readAgain = <T extends { readonly id: string }>(path: string, object: T) =>
-  sendVersioned<T>("GET", pathOf(path, object));
+  sendVersioned<T>("GET", objectPath(path, object));
 
 function update<T extends { readonly id: string }, D>(
   { path, completed }: EditingOptions<T, D>,
   { object, version }: Versioned<T>,
   changes: object,
 ): Promise<Versioned<T>> {
-  return sendVersioned<T>("PUT", pathOf(path, object), {
+  return sendVersioned<T>("PUT", objectPath(path, object), {
     body: completed ? completed(changes, object) : changes,
     ...(version !== null && { headers: { "if-match": version } }),
   });

@@ -30,9 +30,9 @@ export type WorkflowOutcome = WorkflowResult & {
 };
 export type Outcome = Result | WorkflowOutcome;
 
-/** Returns the path of an object below the API's root; `rest` names a part of it. */
-export const pathOf = ({ kind, id }: Pick<Target, "kind" | "id">, rest = ""): string =>
-  `${kind === "call" ? "calls" : "workflows"}/${encodeURIComponent(id)}/${rest}`;
+/** Paths are below the API's root. */
+const runPath = ({ kind, id }: Target): string =>
+  `${kind === "call" ? "calls" : "workflows"}/${encodeURIComponent(id)}/run`;
 
 interface RunAnswer {
   readonly location_id: string;
@@ -46,7 +46,7 @@ export async function startRun(
   now: () => number,
 ): Promise<StartedRun> {
   const started = now();
-  const answer = await send<RunAnswer>("POST", pathOf(target, "run"), { body: order });
+  const answer = await send<RunAnswer>("POST", runPath(target), { body: order });
   const result_id = answer.result_id ?? answer.workflow_result_id ?? "";
   return { result_id, location_id: answer.location_id, started };
 }

@@ -1,7 +1,7 @@
 // Formats times along the axis of a chart: 24-hour clock times, and the day where it changes.
+import { DAY_MS } from "../../../src/model/periods.ts";
 import { isLocalTime } from "./time.tsx";
 
-const DAY_MS = 86_400_000;
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 const two = (n: number): string => String(n).padStart(2, "0");

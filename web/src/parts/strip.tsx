@@ -1,5 +1,6 @@
 // 24 hours as bars: how many calls passed, warned, failed and were missed in each. The worst
 // decides the colour and the height of the bar.
+import { HOUR_MS } from "../../../src/model/periods.ts";
 import { formatCount } from "./number.ts";
 import { formatTime } from "./time.tsx";
 
@@ -19,7 +20,7 @@ const WORDS: Readonly<Record<Lane, string>> = {
   missed: "missed",
 };
 const HEIGHTS: Readonly<Record<Lane, number>> = { pass: 10, missed: 14, warning: 17, fail: 20 };
-const [HOUR_MS, STEP, WIDTH, HEIGHT] = [3_600_000, 6, 5, 20];
+const [STEP, WIDTH, HEIGHT] = [6, 5, 20];
 
 export function Strip({ time, hours }: StripHours) {
   const first = Date.parse(time);

@@ -1,4 +1,5 @@
 // A call at a glance: which phase is slowest, since when, where, and how sure that is.
+import { DAY_MS } from "../../../../src/model/periods.ts";
 import { withQuery } from "../../api.ts";
 import type { CallNow } from "../../call-overview.ts";
 import { nameOfLocation } from "../../locations.tsx";
@@ -25,8 +26,6 @@ import type { Trouble } from "./trouble.ts";
 import { zoomQuery } from "./view.ts";
 import { whereChanged, whereSlow } from "./where.ts";
 
-const DAY = 86_400_000;
-
 interface AtAGlanceProps {
   readonly id: string;
   readonly places: readonly Place[];
@@ -47,7 +46,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing }: AtAGlancePro
     measure: "p50",
     type: "ALL",
     location: undefined,
-    range: [end - DAY, end],
+    range: [end - DAY_MS, end],
   });
   const measured = spread.data?.locations.map(({ location_id }) => location_id) ?? [];
   const isCompared = change !== undefined && measured.length > 1 && measured.length <= MOST_LINES;
@@ -166,7 +165,7 @@ function Answer({
 }
 
 const aroundPath = (id: string, { since }: Change): string =>
-  withQuery(`calls/${id}`, zoomQuery([since - 14 * DAY, since + 14 * DAY], now()));
+  withQuery(`calls/${id}`, zoomQuery([since - 14 * DAY_MS, since + 14 * DAY_MS], now()));
 
 function historyText(days: number | undefined, isGrowing: boolean): string {
   if (days === undefined) return "";

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import "../../styles/calendar.css";
 import "../../styles/phases.css";
-import { periodStart } from "../../../../src/model/periods.ts";
+import { DAY_MS, periodStart } from "../../../../src/model/periods.ts";
 import { now } from "../../now.ts";
 import { dayOf } from "../../parts/chart-time.ts";
 import { Fault, Loading } from "../../parts/notice.tsx";
@@ -13,7 +13,6 @@ import { toneOfDay } from "./day-tone.ts";
 import type { Day } from "./day-tone.ts";
 import { statsPath, useStats } from "./reads.ts";
 
-const DAY = 86_400_000;
 const WEEKS = 13;
 const WEEKDAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"] as const;
 
@@ -32,7 +31,7 @@ interface CalendarProps {
 }
 
 export function Calendar({ id, location, onDay }: CalendarProps) {
-  const first = periodStart("WEEK", now()) - (WEEKS - 1) * 7 * DAY;
+  const first = periodStart("WEEK", now()) - (WEEKS - 1) * 7 * DAY_MS;
   const query = { kind: "DAY", time: new Date(first).toISOString(), location_id: location };
   const made = useStats(id, statsPath(id, "since", { ...query, limit: WEEKS * 7 }), "calendar");
   const missed = useStats(
@@ -43,7 +42,7 @@ export function Calendar({ id, location, onDay }: CalendarProps) {
   const byDay = new Map(made.data?.stats.map((entry) => [Date.parse(entry.time), entry]));
   const missedOn = new Map(missed.data?.stats.map(({ time, count }) => [Date.parse(time), count]));
   const days = Array.from({ length: WEEKS * 7 }, (_, n): Day => {
-    const time = first + n * DAY;
+    const time = first + n * DAY_MS;
     const entry = byDay.get(time);
     return {
       time,
@@ -126,7 +125,7 @@ function Grid({
                         at={at}
                         isCurrent={at === current}
                         onFocus={() => setChosen(at)}
-                        onChoose={() => onDay(day.time, day.time + DAY)}
+                        onChoose={() => onDay(day.time, day.time + DAY_MS)}
                       />
                     )}
                   </td>

@@ -1,4 +1,5 @@
 // The distribution of latencies, with outliers, and how calls ended.
+import { categoryOf } from "../../../../src/model/result.ts";
 import type { Bucket } from "../../../../src/model/histogram.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
@@ -6,7 +7,6 @@ import { Chart } from "../../parts/chart.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { State } from "../../parts/state.tsx";
 import { toneOf } from "../../parts/tone.ts";
-import { OUTCOMES } from "../result/outcomes.ts";
 import { areEven, binsOf, countsFrom, placeOf } from "./bins.ts";
 import { NoCalls } from "./latency.tsx";
 import type { HistogramAnswer } from "./reads.ts";
@@ -133,7 +133,7 @@ export function ResultCodes({ histogram: { results } }: Pick<DistributionProps, 
             {results.map(({ result, count }) => (
               <tr key={result}>
                 <th scope="row">
-                  <State tone={toneOf(result, OUTCOMES[result].category)} word={result} />
+                  <State tone={toneOf(result, categoryOf(result))} word={result} />
                 </th>
                 <td class="number">{formatCount(count)}</td>
                 <td class="number">{formatPercent((100 * count) / total)}</td>

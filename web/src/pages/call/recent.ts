@@ -1,4 +1,5 @@
 // The last 24 hours of a call, and whether its slowest phase has changed in the weeks before.
+import { DAY_MS, HOUR_MS } from "../../../../src/model/periods.ts";
 import { now } from "../../now.ts";
 import { findChange, onsetOf, slowestPhase } from "./answer.ts";
 import type { Change, PhaseAverages, Slowest } from "./answer.ts";
@@ -6,7 +7,6 @@ import { countsOf } from "./day-counts.ts";
 import { statsPath, useStats } from "./reads.ts";
 import type { StatEntry } from "./sample.ts";
 
-const [HOUR, DAY] = [3_600_000, 86_400_000];
 export const DAYS_BEFORE = 57;
 
 export const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
@@ -18,8 +18,8 @@ export const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
 
 /** `end` is the end of the current hour, so it stays the same until then. */
 export function useRecent(id: string) {
-  const end = (Math.floor(now() / HOUR) + 1) * HOUR;
-  const since = new Date(end - DAY).toISOString();
+  const end = (Math.floor(now() / HOUR_MS) + 1) * HOUR_MS;
+  const since = new Date(end - DAY_MS).toISOString();
   const query = { kind: "HOUR", time: since, limit: 24 };
   const hours = useStats(id, statsPath(id, "since", query), "day");
   const missed = useStats(id, statsPath(id, "since", { ...query, type: "MISSED" }), "day");
@@ -36,7 +36,7 @@ export function firstOf({ hours, days }: Pick<ReturnType<typeof useRecent>, "hou
   const [hour, day] = [hours.data?.stats[0], days.data?.stats.at(-1)];
   if (!hour || !day) return undefined;
   const [firstHour, firstDay] = [Date.parse(hour.time), Date.parse(day.time)];
-  return firstHour < firstDay + DAY ? firstHour : firstDay;
+  return firstHour < firstDay + DAY_MS ? firstHour : firstDay;
 }
 
 /** Finds a change; if there is one, reads the hours around it to find when it began. */
@@ -46,7 +46,7 @@ function useChange(
   days: readonly PhaseAverages[],
 ): Change | undefined {
   const change = slowest && findChange(days, slowest.phase);
-  const from = new Date((change?.since ?? 0) - DAY).toISOString();
+  const from = new Date((change?.since ?? 0) - DAY_MS).toISOString();
   const around = useStats(
     id,
     statsPath(id, "since", { kind: "HOUR", time: from, limit: 48 }),

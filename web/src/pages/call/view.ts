@@ -1,17 +1,17 @@
 // The settings of a call's page: a range of time, a measure, a location, the calls that count.
-import { periodEnd, periodStart } from "../../../../src/model/periods.ts";
+import { DAY_MS, HOUR_MS, periodEnd, periodStart } from "../../../../src/model/periods.ts";
 import type { PeriodKind } from "../../../../src/model/periods.ts";
 import type { Range } from "../../parts/chart-spec.ts";
 
-const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
+const MINUTE_MS = 60_000;
 
 /** Ranges that end now. */
 export const SPANS = {
-  hour: { name: "Hour", ms: HOUR },
-  day: { name: "Day", ms: DAY },
-  week: { name: "Week", ms: 7 * DAY },
-  month: { name: "Month", ms: 30 * DAY },
-  year: { name: "Year", ms: 365 * DAY },
+  hour: { name: "Hour", ms: HOUR_MS },
+  day: { name: "Day", ms: DAY_MS },
+  week: { name: "Week", ms: 7 * DAY_MS },
+  month: { name: "Month", ms: 30 * DAY_MS },
+  year: { name: "Year", ms: 365 * DAY_MS },
 } as const;
 export type SpanName = keyof typeof SPANS;
 
@@ -48,7 +48,7 @@ const isNameIn = <T extends object>(names: T, name: string | undefined): name is
 
 /** Returns a range that a call's measurements fill. `first` is the start of their first hour. */
 export const usualSpan = (first: number | undefined, now: number): SpanName =>
-  first !== undefined && now - first < 2 * HOUR ? "hour" : "day";
+  first !== undefined && now - first < 2 * HOUR_MS ? "hour" : "day";
 
 /**
  * Reads the view from the query, and ignores what is invalid in it. `now` is in epoch
@@ -70,14 +70,14 @@ export function viewOf(query: Query, now: number, usual: SpanName = "day"): View
 
 function zoomedRange(query: Query): Range | undefined {
   const [from, to] = [Date.parse(query["from"] ?? ""), Date.parse(query["to"] ?? "")];
-  return to - from >= MINUTE ? [from, to] : undefined;
+  return to - from >= MINUTE_MS ? [from, to] : undefined;
 }
 
 /** Returns a range that ends with the current period, so it stays the same until then. */
 function rangeOf(span: SpanName, now: number): Range {
   if (span === "hour") {
-    const end = Math.ceil(now / MINUTE) * MINUTE;
-    return [end - HOUR, end];
+    const end = Math.ceil(now / MINUTE_MS) * MINUTE_MS;
+    return [end - HOUR_MS, end];
   }
   const grain = grainOf([now - SPANS[span].ms, now]);
   const kind = grain === "RAW" ? "HOUR" : grain;
@@ -88,10 +88,10 @@ function rangeOf(span: SpanName, now: number): Range {
 /** Chooses a grain with enough points for a line, and few enough to be read at once. */
 export function grainOf([from, to]: Range): Grain {
   const ms = to - from;
-  if (ms <= 100 * MINUTE) return "RAW";
-  if (ms <= 9 * DAY) return "HOUR";
-  if (ms <= 100 * DAY) return "DAY";
-  return ms <= 800 * DAY ? "WEEK" : "MONTH";
+  if (ms <= 100 * MINUTE_MS) return "RAW";
+  if (ms <= 9 * DAY_MS) return "HOUR";
+  if (ms <= 100 * DAY_MS) return "DAY";
+  return ms <= 800 * DAY_MS ? "WEEK" : "MONTH";
 }
 
 /** Returns the kind of period for statistics over a range: single results have none. */
@@ -100,9 +100,9 @@ export const kindOf = (grain: Grain): PeriodKind => (grain === "RAW" ? "HOUR" : 
 /** Returns the query for a range chosen by zooming: whole minutes, none in the future. */
 export function zoomQuery(range: Range | undefined, now: number): Query {
   if (!range) return { from: undefined, to: undefined };
-  const latest = Math.ceil(now / MINUTE) * MINUTE;
-  const to = Math.min(Math.ceil(range[1] / MINUTE) * MINUTE, latest);
-  const from = Math.min(Math.floor(range[0] / MINUTE) * MINUTE, to - 5 * MINUTE);
+  const latest = Math.ceil(now / MINUTE_MS) * MINUTE_MS;
+  const to = Math.min(Math.ceil(range[1] / MINUTE_MS) * MINUTE_MS, latest);
+  const from = Math.min(Math.floor(range[0] / MINUTE_MS) * MINUTE_MS, to - 5 * MINUTE_MS);
   return { range: undefined, from: isoMinute(from), to: isoMinute(to) };
 }
 

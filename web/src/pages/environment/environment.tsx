@@ -13,7 +13,7 @@ import { invalidate } from "../../queries.ts";
 import { has, session } from "../../session.ts";
 import "../../styles/environment.css";
 import { VariableForm } from "./variable-form.tsx";
-import { pathOf } from "./variable.ts";
+import { variablePath } from "./variable.ts";
 import type { ShownVariable } from "./variable.ts";
 
 /** Runs look here if they name no workspace, or theirs has no such variable. */
@@ -208,7 +208,7 @@ function VariableRow({
               </button>
               <DeleteButton
                 what={`the variable ${name}`}
-                path={pathOf(workspace, name)}
+                path={variablePath(workspace, name)}
                 consequence="Calls that use it keep the name as written, and their results say so."
                 onDeleted={changed}
               />

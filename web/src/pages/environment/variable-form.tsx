@@ -9,7 +9,7 @@ import { Field, TextField } from "../../parts/field.tsx";
 import type { FieldProps } from "../../parts/field.tsx";
 import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";
-import { pathOf } from "./variable.ts";
+import { variablePath } from "./variable.ts";
 import type { ShownVariable } from "./variable.ts";
 
 interface VariableFormProps {
@@ -28,7 +28,7 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
   /** The path of the variable that was sent last: it may exist, though no answer arrived. */
   const sent = useRef<string>(undefined);
   const { isBusy, submit, faultAt, faultBeside } = useSending(async () => {
-    const path = pathOf(workspace, name);
+    const path = variablePath(workspace, name);
     const isFirst = path !== sent.current;
     if (isFirst && !stored) await assertNew(workspace, name);
     const change = isFirst && stored ? await changeOf(stored, path) : undefined;
@@ -108,7 +108,7 @@ const ValueField = ({
 /** The API would overwrite an existing variable's value, which no one could read again. */
 async function assertNew(workspace: string, name: string): Promise<void> {
   try {
-    await send("GET", pathOf(workspace, name));
+    await send("GET", variablePath(workspace, name));
   } catch (cause) {
     if (cause instanceof ApiError && cause.status === 404) return;
     throw cause;

@@ -7,5 +7,5 @@ export type ShownVariable = Omit<Variable, "workspace_variable"> & {
   readonly unreadable?: true;
 };
 
-export const pathOf = (workspace: string, name: string): string =>
+export const variablePath = (workspace: string, name: string): string =>
   `environment/${encodeURIComponent(workspace)}/${encodeURIComponent(name)}`;

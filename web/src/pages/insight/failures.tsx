@@ -1,4 +1,5 @@
 // Where a report's points went: how calls failed, the slowest that passed, and the worst hours.
+import { HOUR_MS } from "../../../../src/model/periods.ts";
 import type { ResultCode } from "../../../../src/model/result.ts";
 import { ApiError, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
@@ -128,8 +129,6 @@ export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
     </section>
   );
 }
-
-const HOUR_MS = 3_600_000;
 
 export const WorstHours = ({ report: { call_id, worst_hours } }: ReportProps) => (
   <section class="card">

@@ -1,9 +1,7 @@
 // Writes a request as a cURL command for a shell.
 import { quote } from "shlex";
+import { MASK } from "../../../../src/model/mask.ts";
 import type { Result } from "../../../../src/model/result.ts";
-
-/** What the API shows in place of a secret. */
-const MASK = "********";
 
 /** Stands for a secret in a command, to be replaced. */
 const PLACEHOLDER = "SECRET";

@@ -1,8 +1,7 @@
 // Explains each result and what to check, for newcomers.
-import type { ResultCategory, ResultCode } from "../../../../src/model/result.ts";
+import type { ResultCode } from "../../../../src/model/result.ts";
 
 export interface Outcome {
-  readonly category: ResultCategory | null;
   /** What happened. */
   readonly meaning: string;
   /** What to look at next. */
@@ -11,62 +10,51 @@ export interface Outcome {
 
 export const OUTCOMES: Readonly<Record<ResultCode, Outcome>> = {
   COMPLETE: {
-    category: "PASS",
     meaning: "The server answered as it should.",
     check: "Nothing to do. If it is slow, look at the longest phase.",
   },
   HTTP_REDIRECT_ERROR: {
-    category: "WARNING",
     meaning: "The server redirected the call, and Sonde did not follow it to the end.",
     check:
       "Call the final URL, or look at the redirects below: the tags noredirect and max-redirects decide how many are followed.",
   },
   HTTP_CLIENT_ERROR: {
-    category: "WARNING",
     meaning: "The server refused the request (a status from 400 to 499).",
     check:
       "Compare the request below with what the server expects: path, headers, body, credentials. With 401 or 403, look at the token; with 429, call less often.",
   },
   HTTP_SERVER_ERROR: {
-    category: "FAIL",
     meaning: "The server failed to answer the request (a status of 500 or more).",
     check: "Check the server's log for this time; the response below may name the cause.",
   },
   CONNECTION_ERROR: {
-    category: "FAIL",
     meaning: "No complete response: name lookup, connection, TLS, time limit or response failed.",
     check:
       "The last phase in the waterfall is where it ended. The message says why: check whether other locations are affected.",
   },
   QUEUED: {
-    category: null,
     meaning: "The run was queued and has not ended yet.",
     check: "Wait a moment: this page updates itself.",
   },
   PROCESSING: {
-    category: null,
     meaning: "The run is in progress.",
     check: "Wait a moment: this page updates itself.",
   },
   SKIPPED: {
-    category: null,
     meaning:
       "The call was not made: an earlier step ended its workflow, or a credential had expired.",
     check: "Look at the steps before this one, or renew the token.",
   },
   UNABLE_TO_RUN: {
-    category: null,
     meaning: "The call could not be turned into a request, or its target is not allowed.",
     check:
       "The message names what is wrong: correct the call's definition, its variables or rights, or have the agent's operator allow the target.",
   },
   AGENT_ERROR: {
-    category: null,
     meaning: "The agent itself failed, or its own network did. This says nothing about the target.",
     check: "Look at the location's agents and their logs.",
   },
   MISSED: {
-    category: null,
     meaning: "The run was due, but no agent made it in time. This says nothing about the target.",
     check: "The message says why. Check that the location has an agent online.",
   },
