@@ -278,7 +278,26 @@ it("what cannot be read is not guessed", { timeout: 120_000 }, async () => {
   await page.getByText("Sonde is not responding.").first().waitFor();
   await page.context().setOffline(false);
   await page.getByRole("rowheader", { name: "Mine", exact: true }).waitFor();
+  await asksForRefreshToken(pages);
 });
+
+/** Sonde obtains a token with a refresh token only if it has one. */
+async function asksForRefreshToken({ client, ...pages }: Pages): Promise<void> {
+  const { id: auth_id } = await client.send<{ id: string }>("POST", "/auth/", {
+    meta: { name: "Bank", domain: "bank.example" },
+    settings: { auth_type: "OAUTH2", access_token_url: "https://bank.example/token" },
+  });
+  const grant = { grant_type: "refresh_token" };
+  await client.send("POST", "/tokens/", { meta: { name: "Missing", auth_id }, token: grant });
+  await client.send("POST", "/tokens/", {
+    meta: { name: "Stored", auth_id },
+    token: { ...grant, refresh_token: SECRETS.password },
+  });
+  const { page } = await pages.open("/tokens");
+  const row = (name: string) => page.getByRole("row", { name });
+  await row("Missing").getByText("Enter its refresh token.").waitFor();
+  expect(await row("Stored").getByText("Enter its refresh token.").count()).toBe(0);
+}
 
 it("nothing that is typed is lost", { timeout: 120_000 }, async () => {
   await using pages = await startPages();

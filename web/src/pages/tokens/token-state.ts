@@ -27,11 +27,14 @@ function isRenewed(
   setting: ShownAuthSetting | undefined,
 ): boolean {
   if (!setting?.settings.access_token_url) return false;
-  return (
-    meta.auth_type === "OAUTH2_JWT" ||
-    (meta.auth_type === "OAUTH2" && RENEWED.includes(token.grant_type ?? ""))
-  );
+  if (meta.auth_type === "OAUTH2_JWT") return true;
+  if (meta.auth_type !== "OAUTH2" || lacksRefreshToken(token)) return false;
+  return RENEWED.includes(token.grant_type ?? "");
 }
+
+/** A secret that is stored, but not shown, is null. */
+const lacksRefreshToken = ({ grant_type, refresh_token }: ShownToken["token"]): boolean =>
+  grant_type === "refresh_token" && (refresh_token === undefined || refresh_token === "");
 
 export function stateOf(
   shown: ShownToken,
@@ -48,6 +51,8 @@ export function stateOf(
   const renewed = isRenewed(shown, setting);
   if (renewed && token.access_token === undefined)
     return { tone: "none", word: "Not obtained yet", note: "Sonde obtains it within a minute." };
+  if (token.access_token === undefined && lacksRefreshToken(token))
+    return { tone: "warn", word: "Not obtained", note: "Enter its refresh token." };
   if (expiry == null) return { tone: "pass", word: "Does not expire" };
   const when = formatAgo(expiry, now);
   if (isExpired)
