@@ -64,6 +64,9 @@ it("keep the values of a run that is one too many, and say when to try again", a
   await panel.getByText("You have 2 unfinished manual runs").waitFor();
   await panel.getByText("try again when one has ended").waitFor();
   expect(await panel.getByLabel("Value of value 1").inputValue()).toBe("books");
+
+  await page.goto(`${pages.api}/calls/${call}`);
+  await page.getByText(/^A run has not ended yet: it was ordered for 20/).waitFor();
 });
 
 it("show in view why a form is not saved, and keep what was typed", async () => {

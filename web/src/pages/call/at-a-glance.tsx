@@ -11,6 +11,7 @@ import { Fact } from "../../parts/fact.tsx";
 import { Loading } from "../../parts/notice.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { PHASE_NAMES } from "../../parts/phases.ts";
+import { isInFlight } from "../../parts/run-state.tsx";
 import { StateShape } from "../../parts/state.tsx";
 import { toneOf } from "../../parts/tone.ts";
 import { Time } from "../../parts/time.tsx";
@@ -203,7 +204,10 @@ function NothingLately({ latest, isGrowing }: Pick<AtAGlanceProps, "latest" | "i
       {isGrowing && <p class="muted">History is still being written and will appear here.</p>}
       {last && (
         <p class="muted">
-          The last run was at <Time at={last.meta.start_time ?? last.meta.due_time} />.
+          {isInFlight(last.meta)
+            ? "A run has not ended yet: it was ordered for"
+            : "The last run was at"}{" "}
+          <Time at={last.meta.start_time ?? last.meta.due_time} />.
         </p>
       )}
     </section>
