@@ -56,7 +56,7 @@ const unclear = (page: Page): Promise<string[]> =>
     const isNamed = (table) => table.caption || table.ariaLabel || table.closest(PART);
     const tables = all("table").filter((table) => !isNamed(table));
     const rows = all("tbody tr").filter((row) => !row.querySelector("th"));
-    const names = Map.groupBy(all(":is(button, summary)"), (one) => {
+    const names = Map.groupBy(all(":is(button, summary, a.button)"), (one) => {
       const part = [...document.querySelectorAll(PART)].indexOf(one.closest(PART));
       return part + ": " + (one.ariaLabel ?? one.textContent);
     });

@@ -66,7 +66,7 @@ export function Results({ id, places }: ResultsProps) {
           href={urlOf(withQuery(`calls/${id}/results/export`, query))}
           download
         >
-          Download as CSV
+          Download as CSV<span class="visually-hidden">: runs</span>
         </a>
       </header>
       <FilterFields filters={filters} places={places} onChange={setFilters} />

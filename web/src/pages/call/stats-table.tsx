@@ -67,7 +67,7 @@ export function StatsTable({ id, location }: StatsTableProps) {
       <header>
         <h2>Statistics</h2>
         <a class="button no-print" href={urlOf(withQuery(`calls/${id}/stats/export`, of))} download>
-          Download as CSV
+          Download as CSV<span class="visually-hidden">: statistics</span>
         </a>
       </header>
       <div class="fields no-print">
