@@ -206,6 +206,7 @@ async function saysWhereNoAgentIs({ target, pages }: Try): Promise<void> {
   await dialog.getByRole("button", { name: "Try again" }).click();
   await dialog.getByText("already deployed: every hour").waitFor();
   expect(await dialog.getByRole("checkbox", { checked: true }).count()).toBe(0);
+  await dialog.getByText("Choose at least one.").waitFor();
   await dialog.getByLabel("Empty place").check();
   await dialog.getByText("No agent", { exact: true }).waitFor();
   await dialog.getByLabel("Delay, in seconds").fill("75");

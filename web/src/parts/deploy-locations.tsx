@@ -60,7 +60,6 @@ function LocationChoices({ places, deployments, chosen, onChange }: LocationChoi
     <>
       <fieldset class="choices">
         <legend>Locations, with a deployment for each</legend>
-        {listed.length === 0 && <span class="muted">None yet.</span>}
         {listed.map(({ id, name }) => (
           <label key={id} class="row keep">
             <input
@@ -76,6 +75,7 @@ function LocationChoices({ places, deployments, chosen, onChange }: LocationChoi
           </label>
         ))}
       </fieldset>
+      {chosen.length === 0 && <span class="muted small">Choose at least one.</span>}
       {isSearched && (
         <Combobox
           label="Add a location"
