@@ -74,6 +74,8 @@ it(
     await page.getByLabel("Password").fill(SECRETS.replaced);
     await page.getByLabel("Authentication type").selectOption("MANUAL");
     await page.getByLabel("Authentication type").selectOption("BASIC");
+    // The new password is still in its field.
+    expect(await page.getByLabel("Password").inputValue()).toBe(SECRETS.replaced);
     await page.getByLabel("Your organization may read and use this setting").check();
     await button("Save").click();
     await button("Replace Password (client secret)").waitFor();

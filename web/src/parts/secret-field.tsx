@@ -24,7 +24,7 @@ interface SecretFieldProps extends FieldProps {
 
 export function SecretField(props: SecretFieldProps) {
   const { isStored, value, onChange, lines, isClearable = true, ...field } = props;
-  const [isReplacing, setReplacing] = useState(false);
+  const [isReplacing, setReplacing] = useState(Boolean(value));
   const { label, of, hint } = field;
   const what = of === undefined ? label : `${label} of ${of}`;
   const keep = (): void => {
