@@ -40,7 +40,7 @@ export function kyselyOver(connections: SqliteConnections): Kysely<Schema> {
     createIntrospector: (kysely: Kysely<unknown>) => new SqliteIntrospector(kysely),
     createQueryCompiler: () => compiler,
   };
-  const executor = new ReadingExecutor([compiler, adapter], turns, connections);
+  const executor = new SqliteExecutor([compiler, adapter], turns, connections, false);
   return new Kysely<Schema>({ config: { dialect }, dialect, driver, executor });
 }
 
@@ -92,44 +92,32 @@ function driverOf({ write, isInTransaction, close }: SqliteConnections): Driver 
 
 type Parts = readonly [compiler: SqliteQueryCompiler, adapter: SqliteAdapter];
 
-/** Executes queries outside transactions. */
-class ReadingExecutor extends DefaultQueryExecutor {
+/** Executes queries outside transactions, or those of whoever has the turn. */
+class SqliteExecutor extends DefaultQueryExecutor {
   readonly #parts: Parts;
   readonly #connections: SqliteConnections;
+  readonly #hasTurn: boolean;
 
-  constructor(parts: Parts, turns: ConnectionProvider, connections: SqliteConnections) {
+  constructor(
+    parts: Parts,
+    turns: ConnectionProvider,
+    connections: SqliteConnections,
+    hasTurn: boolean,
+  ) {
     super(...parts, turns);
     this.#parts = parts;
     this.#connections = connections;
+    this.#hasTurn = hasTurn;
   }
 
   override async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    return SelectQueryNode.is(query.query)
-      ? (this.#connections.read(query) as QueryResult<R>)
-      : super.executeQuery(query);
+    const { read, write } = this.#connections;
+    if (this.#hasTurn) return write(query) as QueryResult<R>;
+    if (SelectQueryNode.is(query.query)) return read(query) as QueryResult<R>;
+    return super.executeQuery(query);
   }
 
   override withConnectionProvider(turn: ConnectionProvider): DefaultQueryExecutor {
-    return new WritingExecutor(this.#parts, turn, this.#connections.write);
-  }
-}
-
-/** Executes the queries of whoever has the writing connection. */
-class WritingExecutor extends DefaultQueryExecutor {
-  readonly #parts: Parts;
-  readonly #write: Execute;
-
-  constructor(parts: Parts, turn: ConnectionProvider, write: Execute) {
-    super(...parts, turn);
-    this.#parts = parts;
-    this.#write = write;
-  }
-
-  override async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    return this.#write(query) as QueryResult<R>;
-  }
-
-  override withConnectionProvider(turn: ConnectionProvider): DefaultQueryExecutor {
-    return new WritingExecutor(this.#parts, turn, this.#write);
+    return new SqliteExecutor(this.#parts, turn, this.#connections, true);
   }
 }
