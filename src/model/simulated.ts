@@ -1,4 +1,4 @@
-// The mark of results that are made up: see `docs/simulation.md`.
+// Marks calls whose results are simulated: see `docs/simulation.md`.
 
 /** The tag of calls whose results are generated. */
 export const SIMULATED_TAG = "sonde-simulated";
