@@ -54,10 +54,10 @@ async function startSystem() {
 }
 
 const idsOf = async (agent: SondeProcess, threads: number): Promise<string[]> => {
+  const started = () => agent.log().filter(({ msg }) => msg === "agent started");
+  await until(() => expect(started()).toHaveLength(threads));
   await agent.ready();
-  const started = agent.log().filter(({ msg }) => msg === "agent started");
-  expect(started).toHaveLength(threads);
-  return started.map((line) => String(line["agent_id"]));
+  return started().map((line) => String(line["agent_id"]));
 };
 
 /** Returns the agents that executed the runs, which are ordered at once. */

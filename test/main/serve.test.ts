@@ -67,9 +67,8 @@ describe("serve --demo", () => {
       const agentId = readFileSync(join(folder.dataDir, "agent-id"), "utf8");
       const [first] = await client.ended(firstCalls[0]?.id ?? "");
       expect(first?.meta.agent_id).toBe(agentId);
-      expect(sonde.log()).toContainEqual(
-        expect.objectContaining({ msg: "agent started", agent_id: agentId, host: hostname() }),
-      );
+      const started = await sonde.logged(({ msg }) => msg === "agent started");
+      expect(started).toMatchObject({ agent_id: agentId, host: hostname() });
       expect(await sonde.stop()).toEqual({ code: 0, signal: null });
     }
     await using again = startSonde(["serve", "--demo"], {
@@ -165,7 +164,7 @@ describe("serve --demo", () => {
     const client = httpClient(await first.api(), keyFile(folder.dataDir));
     await demoMade(folder, client);
     const { port } = JSON.parse(demoFile(folder)) as { readonly port: number };
-    expect(first.stdout()).toContain(`http://127.0.0.1:${port}/`);
+    await until(() => expect(first.stdout()).toContain(`http://127.0.0.1:${port}/`));
     await using second = startSonde(["serve", "--demo"], options);
     expect(await second.exited).toEqual({ code: 1, signal: null });
     expect(second.stderr()).toBe(anotherAtWork(folder));
