@@ -176,7 +176,7 @@ export async function runNow<Answer>(
       else await store.pendingRuns.remove(run.result_id);
       throw cause;
     }
-  await endOf(deps, target.kind, idOf(answer), wait, request.ended);
+  await endOf(deps, target.kind, idOf(answer), wait, request.ended());
   return answer;
 }
 

@@ -44,9 +44,9 @@ export interface ApiRequest<Path extends string = string, P extends Parameters =
   /** From the header Last-Event-ID: the last event that the caller has. */
   readonly lastEventId: string | undefined;
   /** Aborted when the caller leaves or the server stops. */
-  readonly ended: AbortSignal;
+  readonly ended: () => AbortSignal;
   /** Identifies the list that this request pages through: path, filters and caller. */
-  readonly scope: string;
+  readonly scope: () => string;
   /**
    * Runs `work` in a transaction and resolves to its value, the answer to the request. Call it at
    * most once. A repeated request gets the first answer; `work` does not run again. Changes of

@@ -80,7 +80,7 @@ export interface List<T> {
 /** The parts of a request that a list reads. */
 export interface ListRequest {
   readonly query: { readonly cursor: string | undefined; readonly limit: number };
-  readonly scope: string;
+  readonly scope: () => string;
 }
 
 /** Of the objects on a page: a list must not fill the memory, or hold up other requests. */
@@ -100,13 +100,13 @@ export async function listPage<T extends { readonly id: string }>(
   fitting?: (page: Page) => Promise<number>,
 ): Promise<List<T>> {
   const { cursor } = query;
-  let after = cursor === undefined ? "" : String(cursors.decode(scope, cursor)[0]);
+  let after = cursor === undefined ? "" : String(cursors.decode(scope(), cursor)[0]);
   const limit = fitting ? await fitting({ after, limit: query.limit }) : query.limit;
   const results: T[] = [];
   for (let bytes = 0; ;) {
     const wanted = Math.min(PIECE, limit - results.length);
     const rows = await fetch({ after, limit: wanted + 1 });
-    const { meta, items } = toPage(rows, wanted, (last) => cursors.encode(scope, [last.id]));
+    const { meta, items } = toPage(rows, wanted, (last) => cursors.encode(scope(), [last.id]));
     results.push(...items);
     if (!meta.more || results.length === limit) return { meta, results };
     bytes += JSON.stringify(items).length;

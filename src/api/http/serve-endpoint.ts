@@ -60,7 +60,7 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
           const asked = toApiRequest(endpoint, request, reply, serving);
           const handled = await endpoint.handle(asked);
           if (endpoint.media) {
-            const { ended } = asked;
+            const ended = asked.ended();
             return sendStreamed(handled as StreamedAnswer, request, reply, { ...serving, ended });
           }
           const { status, answer, session } = toReply(endpoint, handled);
@@ -70,7 +70,8 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
           // Some endpoints also answer with runs and statistics: these have no version.
           if (endpoint.versioned && Object.hasOwn(answer as object, "id"))
             reply.header("etag", entityTag(json));
-          return reply.code(status).type("application/json; charset=utf-8").send(json);
+          reply.code(status).type("application/json; charset=utf-8");
+          return json;
         },
       });
 }
@@ -108,15 +109,11 @@ function toApiRequest(
     body,
     session: request.session,
     lastEventId: textOf(headers["last-event-id"]),
-    get scope() {
-      return scopeOf(endpoint, params, values, principal);
-    },
+    scope: () => scopeOf(endpoint, params, values, principal),
     change: (work) => carryOut(store, budgets, { principal, address, repeatable }, work),
     forget: async () => repeatable && forget(store, repeatable),
     assertMatches: (document) => assertMatches(headers["if-match"], document),
-    get ended() {
-      return AbortSignal.any([stopping, closeOf(reply)]);
-    },
+    ended: () => AbortSignal.any([stopping, closeOf(reply)]),
   };
 }
 

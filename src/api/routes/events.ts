@@ -46,7 +46,7 @@ export const eventEndpoints = ({ events, clock }: EndpointDeps): Endpoint[] => [
       return {
         contentType: "text/event-stream; charset=utf-8",
         headers: { "x-accel-buffering": "no" }, // nginx would buffer events
-        text: () => eventStream({ events, clock, principal, session, lastId, ended }),
+        text: () => eventStream({ events, clock, principal, session, lastId, ended: ended() }),
       };
     },
   }),

@@ -75,7 +75,7 @@ export const reportStatEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[
       const stored = await store.documents.get("report", params.id);
       const report = visible("Report", stored, principal).document as Report;
       const { kind, type, cursor } = query;
-      const position = cursor === undefined ? undefined : cursors.decode(scope, cursor);
+      const position = cursor === undefined ? undefined : cursors.decode(scope(), cursor);
       const { now, times } = await periodsOf(store, query, position);
       const groups = groupsOf(report, await callNames("stats", store, principal, report));
       const first = Number(position?.[1] ?? 0);
@@ -94,7 +94,7 @@ export const reportStatEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[
           max_time: formatPeriodTime(Math.max(...times)),
           periods: times.map(formatPeriodTime),
           more,
-          next_cursor: more ? cursors.encode(scope, [now, end]) : "",
+          next_cursor: more ? cursors.encode(scope(), [now, end]) : "",
         },
         groups: shown,
       };

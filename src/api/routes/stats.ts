@@ -120,7 +120,7 @@ async function periodStats(
     limit + 1,
   );
   const { meta, items } = toPage(rows, limit, ({ time }) =>
-    deps.cursors.encode(request.scope, [beside(kind, time, direction)]),
+    deps.cursors.encode(request.scope(), [beside(kind, time, direction)]),
   );
   return {
     meta: {
@@ -158,7 +158,7 @@ async function rawStats(
     limit + 1,
   );
   const { meta, items } = toPage(rows, limit, ({ time, id }) =>
-    deps.cursors.encode(request.scope, [time, id]),
+    deps.cursors.encode(request.scope(), [time, id]),
   );
   return {
     meta: {
@@ -222,7 +222,7 @@ const positionOf = (
   { cursors }: EndpointDeps,
   { query, scope }: StatsRequest,
 ): Position | undefined =>
-  query.cursor === undefined ? undefined : cursors.decode(scope, query.cursor);
+  query.cursor === undefined ? undefined : cursors.decode(scope(), query.cursor);
 
 /** Returns the start of the next period in this direction. */
 const beside = (kind: PeriodKind, time: number, direction: Direction): number =>

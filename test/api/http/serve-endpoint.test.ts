@@ -36,7 +36,7 @@ it("reports a disconnect before the handler looked", async () => {
     async handle(asked) {
       arrived.resolve();
       await left.promise;
-      aborted.resolve(asked.ended.aborted);
+      aborted.resolve(asked.ended().aborted);
       return {};
     },
   });
