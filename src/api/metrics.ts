@@ -66,11 +66,11 @@ export function observeRequests(
   const observe = (request: FastifyRequest, status: number): void => {
     const end = clock.monotonic();
     const duration_ms = end - (request.began || end);
-    const { method } = request;
-    const route = request.routeOptions.url ?? "unknown";
+    const { method, routeOptions } = request;
+    const { url: route = "unknown", config } = routeOptions;
     const { requests, durations } = instrumentsOf(method, route, String(status));
     requests.inc();
-    if (!request.routeOptions.config.isLasting) durations.observe(duration_ms / 1000);
+    if (!config.isLasting) durations.observe(duration_ms / 1000);
     const reason = REASONS[status];
     if (reason !== undefined) metrics.rejections.inc({ reason });
     const key_id = request.principal?.key_id;
@@ -103,8 +103,10 @@ function createInstruments({ requests, durations }: ApiMetrics) {
   const made = new Map<string, ReturnType<typeof make>>();
   return (method: string, route: string, status: string) => {
     const key = `${method} ${route} ${status}`;
-    const found = made.get(key) ?? make(method, route, status);
-    made.set(key, found);
-    return found;
+    const found = made.get(key);
+    if (found) return found;
+    const instruments = make(method, route, status);
+    made.set(key, instruments);
+    return instruments;
   };
 }

@@ -137,7 +137,11 @@ function createServer(
     } else if (!request.is404 || (sendMissing && isForPage(request))) done();
     else done(withoutRoute(endpoints, request));
   });
-  app.addHook("onSend", async (request, reply) => closeIfUnread(request.raw, reply.raw));
+  app.addHook("onSend", ({ raw }, reply, payload, send) => {
+    const closing = closeIfUnread(raw, reply.raw);
+    if (closing) closing.then(() => send(null, payload), send);
+    else send(null, payload);
+  });
   acceptJsonBodies(app);
   endUnused(app);
   prettyPrintOnDemand(app);

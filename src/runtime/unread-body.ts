@@ -12,19 +12,29 @@ const LEFT_MS = 2_000;
 
 /**
  * Makes the answer the last on its connection if part of the body has not arrived. Closing at once
- * may lose the answer (RFC 9112 section 9.6). Call it before the answer.
+ * may lose the answer (RFC 9112 section 9.6). Await it before the answer; undefined if there is
+ * nothing to await.
  */
-export async function closeIfUnread(
+export function closeIfUnread(
   request: IncomingMessage,
   response: ServerResponse,
-): Promise<void> {
+): Promise<void> | undefined {
   const { headers, socket } = request;
   const hasBody =
     headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-  const isRead = (): boolean => request.complete || request.readableEnded;
-  if (!hasBody || !(socket instanceof Socket) || isRead()) return;
+  if (!hasBody || isRead(request) || !(socket instanceof Socket)) return undefined;
+  return closeUnread(request, response, socket);
+}
+
+const isRead = (request: IncomingMessage): boolean => request.complete || request.readableEnded;
+
+async function closeUnread(
+  request: IncomingMessage,
+  response: ServerResponse,
+  socket: Socket,
+): Promise<void> {
   await nextTurn(); // a short body has arrived by then, behind its head
-  if (isRead() || response.headersSent || socket.destroyed) return;
+  if (isRead(request) || response.headersSent || socket.destroyed) return;
   response.setHeader("connection", "close");
   let left = LEFT_BYTES;
   const end = (): void => void socket.destroy();

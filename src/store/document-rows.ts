@@ -8,8 +8,21 @@ import type { Schema } from "./schema.ts";
 
 export type Row = Selectable<Schema["documents"]>;
 
+const SHOWN = [
+  "id",
+  "kind",
+  "owner",
+  "owner_org",
+  "shared_org",
+  "shared_community",
+  "document",
+] as const;
+
+/** The columns of a `StoredDocument`. */
+export type ShownRow = Pick<Row, (typeof SHOWN)[number]>;
+
 export const byId = prepared(["kind", "id"], (kysely, { kind, id }) =>
-  kysely.selectFrom("documents").selectAll().where("kind", "=", kind).where("id", "=", id),
+  kysely.selectFrom("documents").select(SHOWN).where("kind", "=", kind).where("id", "=", id),
 );
 
 const COLUMNS = [
@@ -61,7 +74,7 @@ export function toRow({
   };
 }
 
-export const toStoredDocument = (row: Row): StoredDocument => ({
+export const toStoredDocument = (row: ShownRow): StoredDocument => ({
   id: row.id,
   kind: row.kind as ResourceKind,
   owner: row.owner,

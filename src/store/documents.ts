@@ -9,7 +9,7 @@ import { chunksOf, isAmong } from "./database.ts";
 import { listQuery, matching, ofKind, sizesQuery, workspacesQuery } from "./document-lists.ts";
 import type { Rows } from "./document-lists.ts";
 import { byId, insertIfNew, toRow, toStoredDocument } from "./document-rows.ts";
-import type { Row } from "./document-rows.ts";
+import type { ShownRow } from "./document-rows.ts";
 import { isOf } from "./identity.ts";
 import { removeInsights, shareInsights } from "./insight-sharing.ts";
 import type { Filters, NewDocument, Page, StoredDocument, StoredVariable } from "./records.ts";
@@ -155,7 +155,7 @@ async function countFitting(
 }
 
 interface Executable {
-  execute(): Promise<Row[]>;
+  execute(): Promise<ShownRow[]>;
 }
 
 async function sealed(document: NewDocument, { sealer }: Sealing): Promise<NewDocument> {
@@ -165,7 +165,7 @@ async function sealed(document: NewDocument, { sealer }: Sealing): Promise<NewDo
 }
 
 /** Opens sealed documents. Kinds without secret fields are not sealed, and cost nothing here. */
-async function opened(rows: readonly Row[], sealing: Sealing): Promise<StoredDocument[]> {
+async function opened(rows: readonly ShownRow[], sealing: Sealing): Promise<StoredDocument[]> {
   const found = rows.map(toStoredDocument);
   if (!found.some(({ kind }) => SEALED_KINDS.includes(kind))) return found;
   return Promise.all(

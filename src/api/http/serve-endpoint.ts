@@ -94,7 +94,6 @@ function toApiRequest(
   if (Object.values(params).some((value) => value.includes("\0"))) throw notFound("Object");
   const body = request.body ?? {};
   const { method, headers, principal } = request;
-  const address = clientAddress(request);
   const key = headers["idempotency-key"];
   const { operationId } = endpoint;
   const values = endpoint.query ? readParameters(endpoint.query, query) : {};
@@ -110,7 +109,10 @@ function toApiRequest(
     session: request.session,
     lastEventId: textOf(headers["last-event-id"]),
     scope: () => scopeOf(endpoint, params, values, principal),
-    change: (work) => carryOut(store, budgets, { principal, address, repeatable }, work),
+    change(work) {
+      const address = clientAddress(request);
+      return carryOut(store, budgets, { principal, address, repeatable }, work);
+    },
     forget: async () => repeatable && forget(store, repeatable),
     assertMatches: (document) => assertMatches(headers["if-match"], document),
     ended: () => AbortSignal.any([stopping, closeOf(reply)]),
