@@ -26,12 +26,7 @@ export const byId = prepared(["kind", "id"], (kysely, { kind, id }) =>
 );
 
 const COLUMNS = [
-  "id",
-  "kind",
-  "owner",
-  "owner_org",
-  "shared_org",
-  "shared_community",
+  ...SHOWN,
   "domain",
   "auth_id",
   "token_id",
@@ -39,7 +34,6 @@ const COLUMNS = [
   "workspace",
   "name",
   "renewal_time",
-  "document",
 ] as const;
 
 /** Does nothing if there is already one with this id, or with this name in its workspace. */

@@ -82,6 +82,7 @@ const textOf = (header: string | string[] | undefined): string | undefined =>
 const toReply = ({ status = 200 }: Endpoint, answer: unknown): Reply =>
   status === "of the answer" ? (answer as Reply) : { status, answer };
 
+/** Without accessors: V8 keeps those of object literals, and what they hold, until a full GC. */
 function toApiRequest(
   endpoint: Endpoint,
   request: FastifyRequest,
