@@ -9,6 +9,7 @@ import type { Caller, Measured } from "./support/caller.ts";
 import type { Figure, Goal } from "./support/figures.ts";
 import { NO_NATS } from "./support/nats.ts";
 import type { Scheme } from "./support/options.ts";
+import { quantile } from "./support/statistics.ts";
 import { NO_NGINX, startDelayServer, startNginx, writeCertificates } from "./support/target.ts";
 import type { CertificateFiles } from "./support/target.ts";
 
@@ -66,10 +67,14 @@ async function startProber(url: string, files: CertificateFiles): Promise<Caller
   const blackbox = await startBlackbox(files);
   return (
     blackbox && {
-      measure: (calls) =>
-        measureCalls(blackbox.pid, calls, () =>
-          inParallel(Array.from({ length: calls }), CONCURRENCY, () => blackbox.probe(url)),
-        ),
+      async measure(calls) {
+        let times: number[] = [];
+        const measured = await measureCalls(blackbox.pid, calls, async () => {
+          const all = Array.from({ length: calls });
+          times = await inParallel(all, CONCURRENCY, () => blackbox.probe(url));
+        });
+        return { ...measured, times };
+      },
       [Symbol.asyncDispose]: () => blackbox[Symbol.asyncDispose](),
     }
   );
@@ -81,7 +86,7 @@ function figuresOf(scheme: Scheme, measured: ReadonlyMap<Name, readonly Measured
   const figure = (
     what: string,
     unit: string,
-    field: keyof Measured,
+    field: "cpu" | "rate",
     name: Name,
     beside: Name,
     goal?: Goal,
@@ -106,5 +111,21 @@ function figuresOf(scheme: Scheme, measured: ReadonlyMap<Name, readonly Measured
     ...cpu("agent", "blackbox"),
     ...cpu("agent", "bare"),
     ...cpu("alone", "bare", scheme === "http" ? { ratioAtMost: 1.5 } : undefined),
+    ...timesOf(scheme, measured),
   ];
+}
+
+/** What the calls reported to have taken, while as many were made as possible. */
+function timesOf(scheme: Scheme, measured: ReadonlyMap<Name, readonly Measured[]>): Figure[] {
+  const rounds = (name: Name, share: number): number[] =>
+    (measured.get(name) ?? []).map(({ times }) => quantile(times ?? [], share));
+  if (!measured.has("agent")) return [];
+  return [0.5, 0.99].map((share) => ({
+    what: `${scheme}: time reported, p${share * 100}, ${NAMES.agent}`,
+    unit: "ms",
+    rounds: rounds("agent", share),
+    ...(measured.has("blackbox") && {
+      beside: { what: NAMES.blackbox, rounds: rounds("blackbox", share) },
+    }),
+  }));
 }

@@ -43,7 +43,8 @@ export async function startRole(url: string, authority: string): Promise<Caller 
       const started = systemClock.now();
       const { cpu } = await measureCalls(agent.pid, calls, () => runs.make(calls));
       const { state } = await manager.streams.info(REPORT_STREAM);
-      return { cpu, rate: (1000 * calls) / (Date.parse(state.last_ts) - started) };
+      const seconds = (Date.parse(state.last_ts) - started) / 1000;
+      return { cpu, rate: calls / seconds, times: runs.times() };
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
@@ -51,13 +52,16 @@ export async function startRole(url: string, authority: string): Promise<Caller 
 
 function createRuns(bus: Bus, url: string) {
   let left = 0;
+  let times: number[] = [];
   let onDone = Promise.withResolvers<void>();
   return {
     async start(): Promise<void> {
       await bus.consumeReports(async (reports) => {
-        for (const { results } of reports)
+        for (const { results } of reports) {
           if (results[0]?.meta.result !== "COMPLETE")
             onDone.reject(new Error(results[0]?.meta.message ?? "failed"));
+          times.push(results[0]?.timing.total ?? NaN);
+        }
         left -= reports.length;
         if (left === 0) onDone.resolve();
       });
@@ -68,9 +72,12 @@ function createRuns(bus: Bus, url: string) {
     async make(calls: number): Promise<void> {
       onDone = Promise.withResolvers();
       left = calls;
+      times = [];
       const ticks = Array.from({ length: calls }, () => tickFor(url, newId(systemClock.now())));
       while (ticks.length > 0) await bus.publishTicks(ticks.splice(0, TICKS_PER_MESSAGE));
       await onDone.promise;
     },
+    /** What the calls of the last `make` reported to have taken, in milliseconds. */
+    times: () => times,
   };
 }

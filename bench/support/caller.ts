@@ -25,6 +25,8 @@ export interface Measured {
   readonly cpu: number;
   /** Calls per second. */
   readonly rate: number;
+  /** What each call reported to have taken, in milliseconds, if it reports that. */
+  readonly times?: readonly number[];
 }
 
 export interface Caller extends AsyncDisposable {

@@ -1,6 +1,6 @@
 // Turns of the event loop. The thread that timestamps calls does little at a time, so no response
-// waits behind more than one start or a few chores: runs start one by one, in the order of
-// places.ts, and wait while the thread is behind.
+// waits behind more than a few starts or chores: runs start in the order of places.ts, one by one
+// unless they come from a backlog, and wait while the thread is behind.
 import type { Clock } from "../runtime/clock.ts";
 import { createPlaces } from "./places.ts";
 import type { Claim } from "./places.ts";
@@ -13,6 +13,13 @@ const LONGEST_TURN_MS = 1;
  * their uncertainty shows it.
  */
 const START_ANYWAY_AFTER_MS = 5000;
+
+/**
+ * A run this late comes from a backlog, of which this many start in one turn: each step of a call
+ * then finds its code in the processor's caches. A response waits behind four of them at most.
+ */
+const BACKLOG_AFTER_MS = 1000;
+const STARTS_A_TURN = 4;
 
 /**
  * While runs are due, chores wait until there are this many: done in one turn, they find their code
@@ -51,12 +58,12 @@ export function createTurns(clock: Clock, places: number) {
   function turn(): void {
     const mayStart = pace.turnEnded() && !(startedLast && chores.count() >= CHORES_A_TURN);
     const expired = starts.takeExpired(clock.now());
-    const started = mayStart && !expired ? starts.takeNext(clock.now()) : undefined;
-    startedLast = started !== undefined;
-    if (!expired && !started) chores.doSome();
-    wake(); // first: the next turn's length then includes what the run does now
+    const started = mayStart && !expired ? starts.takeNext(clock.now()) : [];
+    startedLast = started.length > 0;
+    if (!expired && !startedLast) chores.doSome();
+    wake(); // first: the next turn's length then includes what the runs do now
     expired?.begin();
-    started?.begin(placeOf(started));
+    for (const start of started) start.begin(placeOf(start));
   }
 
   function wake(): void {
@@ -134,6 +141,7 @@ function createStarts(count: number) {
     leaveGroup(start);
     return start;
   }
+  const takePlace = (now: number) => take(places.next(now), places.take);
 
   return {
     add(start: Start): void {
@@ -148,8 +156,15 @@ function createStarts(count: number) {
     haveFree: () => places.areFree(),
     /** Removes and returns a start whose `latest` has passed. */
     takeExpired: (now: number) => take(places.expired(now), places.withdraw),
-    /** Returns the next start that may begin, now with a place. */
-    takeNext: (now: number) => take(places.next(now), places.take),
+    /** Returns the starts that may begin in this turn, now with a place each. */
+    takeNext(now: number): Start[] {
+      const taken: Start[] = [];
+      for (let start = takePlace(now); start; start = takePlace(now)) {
+        taken.push(start);
+        if (now - start.instant < BACKLOG_AFTER_MS || taken.length === STARTS_A_TURN) break;
+      }
+      return taken;
+    },
     release: (start: Start): void => places.release(start),
     withdraw(group: object, reason: Error): void {
       const members = groups.get(group) ?? [];

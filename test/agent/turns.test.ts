@@ -104,6 +104,18 @@ describe("starts", () => {
     expect(done).toHaveLength(10);
   });
 
+  it("take turns of four while they come from a backlog", async () => {
+    const { done, start } = newTurns();
+    for (let n = 0; n < 9; n += 1) start(`late ${n}`, NOW - 1000);
+    for (let n = 0; n < 3; n += 1) start(`due ${n}`, NOW - 999);
+    const counts = new Set<number>();
+    while (done.length < 12) {
+      await turnsOfLoop(1);
+      counts.add(done.length);
+    }
+    expect([...counts].filter((count) => count > 0)).toEqual([4, 8, 10, 11, 12]);
+  });
+
   it("wait while the thread is behind", async () => {
     const { done, start, slowDown } = newTurns();
     start("run");
