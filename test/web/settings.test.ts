@@ -76,11 +76,14 @@ it(
     await page.getByLabel("Authentication type").selectOption("BASIC");
     // The new password is still in its field.
     expect(await page.getByLabel("Password").inputValue()).toBe(SECRETS.replaced);
-    await page.getByLabel("Your organization may read and use this setting").check();
+    // The key has no organization to share with.
+    await page.getByLabel("Everyone with an API key may read and use this setting").check();
+    const organization = page.getByLabel("Your organization may read and use this setting");
+    expect(await organization.count()).toBe(0);
     await button("Save").click();
     await button("Replace Password (client secret)").waitFor();
     expect(await client.send("GET", `/auth/${id}/`)).toMatchObject({
-      access: { org_settings: true, settings: false },
+      access: { org_settings: false, settings: true },
       keys: { client_secret: SECRETS.replaced },
     });
     await expectNoSecret(page);
@@ -90,12 +93,14 @@ it(
     await page.getByLabel("Description").fill("Mine");
     await client.send("PUT", `/auth/${id}/`, {
       meta: { name: "Renamed elsewhere", domain: "shop.example" },
+      access: { org_settings: true },
     });
     await button("Save").click();
     await page.getByRole("heading", { name: "The setting has been changed" }).waitFor();
     await expectAccessible(page);
     await button("Save my changes").click();
     await page.getByRole("heading", { name: "Renamed elsewhere", level: 1 }).waitFor();
+    expect(await organization.isChecked()).toBe(true);
     expect(await client.send("GET", `/auth/${id}/`)).toMatchObject({
       meta: { name: "Renamed elsewhere", description: "Mine" },
       keys: { client_secret: SECRETS.replaced },

@@ -112,3 +112,7 @@ export const mayRun = (target: {
   readonly access: { readonly org: boolean };
 }): boolean =>
   has("EDITOR") && (isMine(target.meta) || (target.access.org && session.value?.org != null));
+
+/** Tells whether a form offers to share an object with the organization: a key may have none. */
+export const offersOrganization = (isShared: boolean): boolean =>
+  isShared || session.value?.org != null;

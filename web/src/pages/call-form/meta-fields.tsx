@@ -2,6 +2,7 @@
 import { announce } from "../../parts/announcement.tsx";
 import { CheckField, TextField } from "../../parts/field.tsx";
 import { TagsField } from "../../parts/tags-field.tsx";
+import { offersOrganization } from "../../session.ts";
 import type { PartProps } from "./request-fields.tsx";
 
 export const NameFields = ({ draft, onChange, faultAt }: PartProps) => (
@@ -70,16 +71,20 @@ const ACCESS = [
   ["stats", "Everyone with a key sees its statistics and insights"],
 ] as const;
 
-export const AccessFields = ({ draft, onChange }: PartProps) => (
-  <section class="card" aria-labelledby="sharing">
-    <h2 id="sharing">Sharing</h2>
-    {ACCESS.map(([flag, label]) => (
-      <CheckField
-        key={flag}
-        label={label}
-        value={draft.access[flag]}
-        onChange={(value) => onChange({ access: { ...draft.access, [flag]: value } })}
-      />
-    ))}
-  </section>
-);
+export function AccessFields({ draft, onChange }: PartProps) {
+  const { access } = draft;
+  const offered = ACCESS.filter(([flag]) => flag !== "org" || offersOrganization(access.org));
+  return (
+    <section class="card" aria-labelledby="sharing">
+      <h2 id="sharing">Sharing</h2>
+      {offered.map(([flag, label]) => (
+        <CheckField
+          key={flag}
+          label={label}
+          value={access[flag]}
+          onChange={(value) => onChange({ access: { ...access, [flag]: value } })}
+        />
+      ))}
+    </section>
+  );
+}

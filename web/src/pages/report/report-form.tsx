@@ -11,7 +11,7 @@ import { TagsField } from "../../parts/tags-field.tsx";
 import { invalidate } from "../../queries.ts";
 import { bodyOf, draftOf, movedTo, newGroup } from "../../report-draft.ts";
 import type { DraftGroup, ReportDraft } from "../../report-draft.ts";
-import { session } from "../../session.ts";
+import { offersOrganization, session } from "../../session.ts";
 import { GroupFields } from "./group-fields.tsx";
 
 interface ReportFormProps {
@@ -87,15 +87,17 @@ const About = ({ draft, change, faultAt }: AboutProps) => (
     </div>
     <fieldset class="plain-fieldset">
       <legend>Who else may read it</legend>
-      <CheckField
-        label={
-          session.value?.org
-            ? `Members of ${session.value.org}`
-            : "Members of my organization (my key has none)"
-        }
-        value={draft.org}
-        onChange={(org) => change({ org })}
-      />
+      {offersOrganization(draft.org) && (
+        <CheckField
+          label={
+            session.value?.org
+              ? `Members of ${session.value.org}`
+              : "Members of my organization (my key has none)"
+          }
+          value={draft.org}
+          onChange={(org) => change({ org })}
+        />
+      )}
       <CheckField
         label="Everyone with a key"
         value={draft.public}

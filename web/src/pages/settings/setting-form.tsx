@@ -13,6 +13,7 @@ import { SecretRows } from "../../parts/secret-rows.tsx";
 import { TagsField } from "../../parts/tags-field.tsx";
 import { invalidate } from "../../queries.ts";
 import { assertDistinct } from "../../rows.ts";
+import { offersOrganization } from "../../session.ts";
 import { AUTH_TYPES, AUTH_TYPE_CHOICES } from "./auth-types.ts";
 import { CredentialFields } from "./credential-fields.tsx";
 import { bodyOf, draftOf, LINKS, withDomain } from "./setting-draft.ts";
@@ -185,32 +186,37 @@ const FLAGS: readonly (readonly [keyof Sharing, keyof Sharing, string])[] = [
   ["settings", "keys", "Everyone with an API key may read and use this setting"],
 ];
 
-const SharingPart = ({ draft: { access }, change }: PartProps) => (
-  <section class="card">
-    <h2>Sharing</h2>
-    <p class="muted small">
-      Readers of a shared setting also see its custom variables. Tokens are never shared.
-    </p>
-    {FLAGS.map(([flag, keys, label]) => (
-      <div key={flag} class="stack">
-        <CheckField
-          label={label}
-          value={access[flag]}
-          onChange={(isOn) => change({ access: { ...access, [flag]: isOn } })}
-        />
-        {access[flag] && (
-          <div class="indented">
-            <CheckField
-              label="… with its client id and secret"
-              value={access[keys]}
-              onChange={(isOn) => change({ access: { ...access, [keys]: isOn } })}
-            />
-          </div>
-        )}
-      </div>
-    ))}
-  </section>
-);
+function SharingPart({ draft: { access }, change }: PartProps) {
+  const offered = FLAGS.filter(
+    ([flag]) => flag !== "org_settings" || offersOrganization(access.org_settings),
+  );
+  return (
+    <section class="card">
+      <h2>Sharing</h2>
+      <p class="muted small">
+        Readers of a shared setting also see its custom variables. Tokens are never shared.
+      </p>
+      {offered.map(([flag, keys, label]) => (
+        <div key={flag} class="stack">
+          <CheckField
+            label={label}
+            value={access[flag]}
+            onChange={(isOn) => change({ access: { ...access, [flag]: isOn } })}
+          />
+          {access[flag] && (
+            <div class="indented">
+              <CheckField
+                label="… with its client id and secret"
+                value={access[keys]}
+                onChange={(isOn) => change({ access: { ...access, [keys]: isOn } })}
+              />
+            </div>
+          )}
+        </div>
+      ))}
+    </section>
+  );
+}
 
 const LINK_NAMES: Readonly<Record<(typeof LINKS)[number], string>> = {
   keys: "Page with developer keys",
