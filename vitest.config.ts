@@ -45,12 +45,15 @@ const LONGEST = [
   "test/flows/servers-real-time.test.ts",
 ];
 
-// They mostly wait for clocks: started first in their project, they leave the processors to others.
+// They mostly wait for clocks, the longest first: spread over their project, so that most workers
+// use the processors at any time.
 const WAITING = [
   "test/agent/hub-time.contract.test.ts",
   "test/flows/monitoring.contract.test.ts",
+  "test/bus/bus.contract.test.ts",
   "test/agent/duty.contract.test.ts",
   "test/net/resolve-host.test.ts",
+  "test/agent/reporting/report-publisher.test.ts",
 ];
 
 /** Starts the longest files first, so that the short ones fill the gaps. */
@@ -60,17 +63,31 @@ class LongestFirst extends BaseSequencer {
     const inProjects = [...Map.groupBy(sorted, ({ project }) => project.name).values()];
     return first(
       LONGEST,
-      inProjects.flatMap((group) => first(WAITING, group)),
+      inProjects.flatMap((group) => spread(WAITING, group)),
     );
   }
 }
 
-function first(paths: readonly string[], files: readonly TestSpecification[]): TestSpecification[] {
-  const rank = ({ moduleId }: TestSpecification): number => {
-    const at = paths.findIndex((path) => moduleId.endsWith(path));
-    return at === -1 ? paths.length : at;
-  };
-  return files.toSorted((a, b) => rank(a) - rank(b));
+type Files = readonly TestSpecification[];
+
+/** Returns the position of a file in `paths`; their number if it is not among them. */
+function rankIn(paths: readonly string[], { moduleId }: TestSpecification): number {
+  const at = paths.findIndex((path) => moduleId.endsWith(path));
+  return at === -1 ? paths.length : at;
+}
+
+const first = (paths: readonly string[], files: Files): TestSpecification[] =>
+  files.toSorted((a, b) => rankIn(paths, a) - rankIn(paths, b));
+
+/** Puts those of `paths` at equal distances among the first half of the others. */
+function spread(paths: readonly string[], files: Files): TestSpecification[] {
+  const isSpread = (file: TestSpecification): boolean => rankIn(paths, file) < paths.length;
+  const others = files.filter((file) => !isSpread(file));
+  const spaced = first(paths, files.filter(isSpread));
+  if (spaced.length === 0) return others;
+  const distance = Math.ceil(others.length / (2 * spaced.length));
+  for (const [n, file] of spaced.entries()) others.splice(n * (distance + 1), 0, file);
+  return others;
 }
 
 export default defineConfig({
