@@ -11,7 +11,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import { createSealer } from "../../src/runtime/sealer.ts";
 import { track } from "./no-leftovers.ts";
-import { createDatabase } from "./postgres.ts";
+import { createDatabase, dropDatabase } from "./postgres.ts";
 
 export type StoreKind = "sqlite" | "postgres";
 
@@ -90,6 +90,7 @@ export async function createTestDatabase(
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(stores.map((store) => store.close()));
+      if ("url" in location) await dropDatabase(location.url);
       rmSync(directory, { recursive: true, force: true });
       untrack();
     },
