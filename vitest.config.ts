@@ -79,13 +79,13 @@ function rankIn(paths: readonly string[], { moduleId }: TestSpecification): numb
 const first = (paths: readonly string[], files: Files): TestSpecification[] =>
   files.toSorted((a, b) => rankIn(paths, a) - rankIn(paths, b));
 
-/** Puts those of `paths` at equal distances among the first half of the others. */
+/** Puts those of `paths` at equal distances among the first fifth of the others. */
 function spread(paths: readonly string[], files: Files): TestSpecification[] {
   const isSpread = (file: TestSpecification): boolean => rankIn(paths, file) < paths.length;
   const others = files.filter((file) => !isSpread(file));
   const spaced = first(paths, files.filter(isSpread));
   if (spaced.length === 0) return others;
-  const distance = Math.ceil(others.length / (2 * spaced.length));
+  const distance = Math.ceil(others.length / (5 * spaced.length));
   for (const [n, file] of spaced.entries()) others.splice(n * (distance + 1), 0, file);
   return others;
 }
