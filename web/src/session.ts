@@ -1,5 +1,6 @@
 // Tracks who is signed in, in this tab and in the other tabs of the browser.
 import { signal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import { hasLevel } from "../../src/model/access.ts";
 import type { AccessLevel, Principal } from "../../src/model/access.ts";
 import { ApiError, onSignedOut, send } from "./api.ts";
@@ -113,6 +114,12 @@ export const mayRun = (target: {
 }): boolean =>
   has("EDITOR") && (isMine(target.meta) || (target.access.org && session.value?.org != null));
 
-/** Tells whether a form offers to share an object with the organization: a key may have none. */
-export const offersOrganization = (isShared: boolean): boolean =>
-  isShared || session.value?.org != null;
+/**
+ * Tells whether a form offers to share an object with the organization: a key may have none. What
+ * was shared once stays offered, so that an unticked box can be ticked again.
+ */
+export function useOrganizationOffer(isShared: boolean): boolean {
+  const wasShared = useRef(false);
+  wasShared.current ||= isShared;
+  return wasShared.current || session.value?.org != null;
+}

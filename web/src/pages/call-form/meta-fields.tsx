@@ -2,7 +2,7 @@
 import { announce } from "../../parts/announcement.tsx";
 import { CheckField, TextField } from "../../parts/field.tsx";
 import { TagsField } from "../../parts/tags-field.tsx";
-import { offersOrganization } from "../../session.ts";
+import { useOrganizationOffer } from "../../session.ts";
 import type { PartProps } from "./request-fields.tsx";
 
 export const NameFields = ({ draft, onChange, faultAt }: PartProps) => (
@@ -73,7 +73,8 @@ const ACCESS = [
 
 export function AccessFields({ draft, onChange }: PartProps) {
   const { access } = draft;
-  const offered = ACCESS.filter(([flag]) => flag !== "org" || offersOrganization(access.org));
+  const offersOrganization = useOrganizationOffer(access.org);
+  const offered = ACCESS.filter(([flag]) => flag !== "org" || offersOrganization);
   return (
     <section class="card" aria-labelledby="sharing">
       <h2 id="sharing">Sharing</h2>

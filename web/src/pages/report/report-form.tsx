@@ -11,7 +11,7 @@ import { TagsField } from "../../parts/tags-field.tsx";
 import { invalidate } from "../../queries.ts";
 import { bodyOf, draftOf, movedTo, newGroup } from "../../report-draft.ts";
 import type { DraftGroup, ReportDraft } from "../../report-draft.ts";
-import { offersOrganization, session } from "../../session.ts";
+import { session, useOrganizationOffer } from "../../session.ts";
 import { GroupFields } from "./group-fields.tsx";
 
 interface ReportFormProps {
@@ -87,7 +87,7 @@ const About = ({ draft, change, faultAt }: AboutProps) => (
     </div>
     <fieldset class="plain-fieldset">
       <legend>Who else may read it</legend>
-      {offersOrganization(draft.org) && (
+      {useOrganizationOffer(draft.org) && (
         <CheckField
           label={
             session.value?.org

@@ -13,7 +13,7 @@ import { SecretRows } from "../../parts/secret-rows.tsx";
 import { TagsField } from "../../parts/tags-field.tsx";
 import { invalidate } from "../../queries.ts";
 import { assertDistinct } from "../../rows.ts";
-import { offersOrganization } from "../../session.ts";
+import { useOrganizationOffer } from "../../session.ts";
 import { AUTH_TYPES, AUTH_TYPE_CHOICES } from "./auth-types.ts";
 import { CredentialFields } from "./credential-fields.tsx";
 import { bodyOf, draftOf, LINKS, withDomain } from "./setting-draft.ts";
@@ -187,9 +187,8 @@ const FLAGS: readonly (readonly [keyof Sharing, keyof Sharing, string])[] = [
 ];
 
 function SharingPart({ draft: { access }, change }: PartProps) {
-  const offered = FLAGS.filter(
-    ([flag]) => flag !== "org_settings" || offersOrganization(access.org_settings),
-  );
+  const offersOrganization = useOrganizationOffer(access.org_settings);
+  const offered = FLAGS.filter(([flag]) => flag !== "org_settings" || offersOrganization);
   return (
     <section class="card">
       <h2>Sharing</h2>

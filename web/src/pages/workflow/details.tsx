@@ -1,7 +1,7 @@
 // The fields of a workflow other than its calls.
 import { CheckField, TextField } from "../../parts/field.tsx";
 import { TagsField } from "../../parts/tags-field.tsx";
-import { offersOrganization } from "../../session.ts";
+import { useOrganizationOffer } from "../../session.ts";
 import type { Draft } from "./draft.ts";
 
 interface DetailsProps {
@@ -54,7 +54,7 @@ export const Behaviour = ({ draft, onChange }: Omit<DetailsProps, "faultAt">) =>
 
 export const Sharing = ({ draft, onChange }: Omit<DetailsProps, "faultAt">) => (
   <>
-    {offersOrganization(draft.isOrg) && (
+    {useOrganizationOffer(draft.isOrg) && (
       <CheckField
         label="Share with the organization"
         hint="Its members see the workflow and its runs, and may run and deploy it."

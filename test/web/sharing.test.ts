@@ -1,0 +1,67 @@
+// What the forms offer to share with an organization, in a real browser.
+import { expect, it } from "vitest";
+import { runSonde } from "../support/process.ts";
+import { startPages } from "../support/pages.ts";
+
+const FIELDS = [
+  ["/calls/new", /^Your organization sees the call/],
+  ["/settings/new", /^Your organization may read and use/],
+  ["/reports/new", /^Members of /],
+  ["/workflows/new", /^Share with the organization/],
+] as const;
+
+it(
+  "a form offers an organization to keys that have one, and to objects that are shared",
+  { timeout: 120_000 },
+  async () => {
+    await using pages = await startPages();
+    const env = { SONDE_DATA_DIR: pages.sonde.dataDir };
+    const create = ["keys", "create", "--owner", "ann", "--org", "acme", "--level", "EDITOR"];
+    const { stdout } = await runSonde(create, { env });
+    const { api_key: key } = JSON.parse(stdout) as { readonly api_key: string };
+    const { page, faults } = await pages.open("/calls/new", { key });
+    const alone = await pages.open("/calls/new");
+
+    for (const [path, label] of FIELDS) {
+      await page.goto(`${pages.api}${path}`);
+      const box = page.getByRole("checkbox", { name: label });
+      await box.check();
+      await box.uncheck();
+      await box.check();
+      await alone.page.goto(`${pages.api}${path}`);
+      await alone.page
+        .getByRole("checkbox", { name: /Everyone with|the community/ })
+        .first()
+        .waitFor();
+      expect(await alone.page.getByRole("checkbox", { name: label }).count()).toBe(0);
+    }
+
+    // An object that was shared by other means keeps its box after unticking.
+    const body = {
+      meta: { name: "shared", domain: "shop.example" },
+      settings: { auth_type: "BASIC" },
+      access: { org_settings: true },
+    };
+    const { id } = await pages.client.send<{ readonly id: string }>("POST", "/auth/", body);
+    await alone.page.goto(`${pages.api}/settings/${id}`);
+    const box = alone.page.getByRole("checkbox", { name: FIELDS[1][1] });
+    await box.uncheck();
+    await box.check();
+    await box.uncheck();
+    await alone.page.getByRole("button", { name: "Save", exact: true }).click();
+    await alone.page.getByRole("status").getByText("Saved").waitFor();
+    expect(await pages.client.send("GET", `/auth/${id}/`)).toMatchObject({
+      access: { org_settings: false },
+    });
+
+    // What is ticked is saved.
+    await page.goto(`${pages.api}/settings/new`);
+    await page.getByLabel("Name", { exact: true }).fill("ours");
+    await page.getByLabel("Domain").fill("shop.example");
+    await page.getByRole("checkbox", { name: FIELDS[1][1] }).check();
+    await page.getByRole("button", { name: "Create the setting" }).click();
+    await page.getByRole("heading", { name: "ours", level: 1 }).waitFor();
+    expect(await page.getByRole("checkbox", { name: FIELDS[1][1] }).isChecked()).toBe(true);
+    expect([...faults, ...alone.faults]).toEqual([]);
+  },
+);
