@@ -4,12 +4,11 @@ import { BaseSequencer } from "vitest/node";
 import type { TestSpecification } from "vitest/node";
 
 // "embedded" needs no server: SQLite and the in-process bus. "contracts" runs the contract suites
-// again, on PostgreSQL and NATS: STORES and BUSES select the adapters. In both, files share
-// processes, since loading the program for each would take as long as its tests. "servers" starts
-// servers and child processes; each of its files has a process of its own. "pages" opens the pages
-// in a browser, which needs both processors, and "speed" measures them afterwards, alone:
-// `npm run test:pages`. "faults" holds the tests that take minutes, most of them of faults, and
-// runs each benchmark once: `npm run test:faults`.
+// again, on PostgreSQL and NATS: STORES and BUSES select the adapters. "servers" starts servers and
+// the program. In these three, files share processes, since loading the program for each would take
+// as long as most tests. "pages" opens the pages in a browser, which needs both processors, and
+// "speed" measures them afterwards, alone: `npm run test:pages`. "faults" holds the tests that take
+// minutes, most of them of faults, and runs each benchmark once: `npm run test:faults`.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   // Generous, for a busy machine; a passing test never waits this long.
@@ -22,15 +21,13 @@ const shared = {
 const LONG = "test/**/*.long.test.ts";
 const PAGES = "test/web/**/*.test.ts";
 const SPEED = "test/web/speed.test.ts";
-const ownProcess = [
+const SERVERS = [
   "test/flows/servers*.test.ts",
   "test/faults/**/*.test.ts",
   "test/main/**/*.test.ts",
   "test/deploy/**/*.test.ts",
   "test/docs/**/*.test.ts",
   "test/bench/smoke.long.test.ts",
-  // Replaces a Node module.
-  "test/agent/http/self-connection.test.ts",
 ];
 
 // They wait for real minutes, start the program dozens of times, or open each page.
@@ -99,7 +96,7 @@ export default defineConfig({
           ...shared,
           name: "embedded",
           include: ["test/**/*.test.ts"],
-          exclude: [...ownProcess, PAGES],
+          exclude: [...SERVERS, PAGES],
           isolate: false,
           env: { STORES: "sqlite", BUSES: "in-process,bridged" },
         },
@@ -119,8 +116,9 @@ export default defineConfig({
           ...shared,
           name: "servers",
           globalSetup: ["test/support/built-program.ts", "test/support/servers.ts"],
-          include: ownProcess,
+          include: SERVERS,
           exclude: [LONG],
+          isolate: false,
           env: { STORES: "postgres", BUSES: "nats" },
         },
       },
