@@ -32,6 +32,8 @@ export function createApiKeyStore(database: Database) {
       const row = await active().where("id", "=", id).executeTakeFirst();
       return row && toApiKey(row);
     },
+    /** Returns those of the keys that exist, including revoked ones, by id. */
+    getMany: (ids: readonly string[]) => keysById(database, ids),
     /** Lists the active keys of one owner, or of all owners if `owner` is null. */
     async list(owner: Actor | null, { after, limit }: Page): Promise<ApiKey[]> {
       const rows = await active()
@@ -66,6 +68,16 @@ export function createApiKeyStore(database: Database) {
     /** Counts all keys, including revoked ones. */
     count: (): Promise<number> => sizeOf(kysely.selectFrom("api_keys").selectAll()),
   };
+}
+
+async function keysById(
+  database: Database,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, ApiKey>> {
+  if (ids.length === 0) return new Map();
+  const keys = database.kysely.selectFrom("api_keys").selectAll();
+  const rows = await keys.where(isAmong(database, "id", ids)).execute();
+  return new Map(rows.map((row) => [row.id, toApiKey(row)]));
 }
 
 async function ownersWithKey(

@@ -234,6 +234,7 @@ interface Entry {
   readonly actor: string | null;
   readonly owner: string | null;
   readonly address: string | null;
+  readonly kind: string;
   readonly object_id: string;
 }
 
@@ -257,12 +258,14 @@ describe("the list of entries", () => {
       id: expect.any(String),
       time: "2026-10-01T00:04:00.000000Z",
       actor: api.ann.key_id,
+      actor_key: { name: null, access_level: "OWNER", revoked: false },
       owner: "ann",
       org: null,
       address: "127.0.0.1",
       action: "create",
       kind: "call",
       object_id: made[0],
+      object_key: null,
       object_owner: null,
       object_org: null,
       fields: [],
@@ -307,5 +310,29 @@ describe("the list of entries", () => {
       { action: "delete", object_id: deployment.id, object_owner: "bob", actor: ann.key_id },
       { action: "create", object_id: id },
     ]);
+  });
+
+  it("names the keys that acted or were issued, revoked ones too, but not those of others", async () => {
+    await using api = await startApi();
+    const [ann, bob] = [await api.caller("ann", "acme"), await api.caller("bob", "acme")];
+    const body = { name: "Build server", access_level: "EDITOR" };
+    const issued = await create<{ id: string; api_key: string }>(api, "/api_keys/", body, ann);
+    const as = { key_id: issued.id, key: issued.api_key };
+    const { id } = await createCall(api, { access: { org: true } }, as);
+    const deployment = { target_id: id, frequency: 5, location_id: "local" };
+    await create(api, "/deployments/", { deployment }, bob);
+    await api.send({ method: "DELETE", path: `/api_keys/${issued.id}/`, as: ann });
+    await api.send({ method: "DELETE", path: `/calls/${id}/`, as: ann });
+    const { results } = (await api.send<List<Entry>>({ path: "/audit/", as: ann })).body;
+    const key = { name: "Build server", access_level: "EDITOR", revoked: true };
+    const own = { name: null, access_level: "OWNER", revoked: false };
+    expect(results.filter(({ kind }) => kind !== "deployment")).toMatchObject([
+      { action: "delete", object_id: id, actor_key: own, object_key: null },
+      { action: "revoke", object_id: issued.id, actor_key: own, object_key: key },
+      { action: "create", object_id: id, actor_key: key, object_key: null },
+      { action: "issue", object_id: issued.id, actor_key: own, object_key: key },
+    ]);
+    const seenByBob = (await api.send<List<Entry>>({ path: "/audit/", as: bob })).body.results;
+    expect(seenByBob[0]).toMatchObject({ action: "delete", actor: null, actor_key: null });
   });
 });

@@ -7,11 +7,13 @@ const entry = (part: Partial<AuditEntry>): AuditEntry => ({
   id: "e",
   time: "2026-11-22T10:00:00.000Z",
   actor: null,
+  actor_key: null,
   owner: "ann",
   address: null,
   action: "update",
   kind: "call",
   object_id: "a/b",
+  object_key: null,
   object_owner: null,
   fields: [],
   ...part,
@@ -33,18 +35,11 @@ it("names nothing that was deleted, is someone else's, or has no name", () => {
   expect(placeOf(entry({ kind: "deployment" }), NONE)).toBeUndefined();
 });
 
-it("says which key acted", () => {
-  const [own, other, named, gone] = ["0", "1", "2", "3"].map(
-    (end) => `01m834jb0nq8aw0g1nmkcypz9${end}`,
-  );
-  const keys = new Map([
-    [other as string, { access_level: "EDITOR" as const, name: null }],
-    [named as string, { access_level: "VIEWER" as const, name: "Build server" }],
-  ]);
-  expect(keyWords(own as string, keys, own)).toBe("Your key");
-  expect(keyWords(other as string, keys, own)).toBe("EDITOR key");
-  expect(keyWords(named as string, keys, own)).toBe("Build server, VIEWER key");
-  expect(keyWords(gone as string, keys, own)).toBe("Revoked key");
-  expect(keyWords(gone as string, undefined, own)).toBe("Key");
-  expect(keyWords("command line", keys, own)).toBeUndefined();
+it("describes a key by its name, level and whether it is revoked", () => {
+  const key = { name: null, access_level: "EDITOR", revoked: false } as const;
+  expect(keyWords(key)).toBe("EDITOR key");
+  expect(keyWords({ ...key, name: "Build server" })).toBe("Build server, EDITOR key");
+  expect(keyWords({ ...key, revoked: true })).toBe("Revoked EDITOR key");
+  const revoked = { ...key, name: "Build server", revoked: true };
+  expect(keyWords(revoked)).toBe("Build server, revoked EDITOR key");
 });

@@ -99,7 +99,9 @@ it(
     await page.getByRole("link", { name: "Audit" }).click();
     await heading("Audit");
     const first = page.getByRole("row").nth(1);
-    await expect.poll(() => first.textContent()).toMatch(/revoke.*api key.*Your key.*127\.0\.0\.1/);
+    await expect
+      .poll(() => first.textContent())
+      .toMatch(/revoke.*api key Build server .*Your key.*127\.0\.0\.1/);
     await page
       .getByRole("link", { name: `calls ${target.url}/` })
       .first()

@@ -2,15 +2,23 @@
 import type { AccessLevel } from "../../src/model/access.ts";
 import type { AuditAction } from "../../src/model/audit.ts";
 
+export interface AuditKey {
+  readonly name: string | null;
+  readonly access_level: AccessLevel;
+  readonly revoked: boolean;
+}
+
 export interface AuditEntry {
   readonly id: string;
   readonly time: string;
   readonly actor: string | null;
+  readonly actor_key: AuditKey | null;
   readonly owner: string | null;
   readonly address: string | null;
   readonly action: AuditAction;
   readonly kind: string;
   readonly object_id: string;
+  readonly object_key: AuditKey | null;
   readonly object_owner: string | null;
   readonly fields: readonly string[];
 }
@@ -45,23 +53,8 @@ export function placeOf(
 export const deletedIn = (entries: readonly AuditEntry[]): ReadonlySet<string> =>
   new Set(entries.flatMap(({ action, object_id }) => (action === "delete" ? [object_id] : [])));
 
-export interface NamedKey {
-  readonly access_level: AccessLevel;
-  readonly name: string | null;
-}
-
-/** The owner's active keys, by id; undefined while they are read. */
-export type KeysById = ReadonlyMap<string, NamedKey> | undefined;
-
-const NO_KEYS = ["command line", "first start", "demo"];
-
-/** Describes the key that an entry's actor used; undefined for an actor without a key. */
-export function keyWords(actor: string, keys: KeysById, own: string | undefined) {
-  if (NO_KEYS.includes(actor)) return undefined;
-  if (actor === own) return "Your key";
-  if (keys === undefined) return "Key";
-  const key = keys.get(actor);
-  if (key === undefined) return "Revoked key";
-  const { name, access_level } = key;
-  return name === null ? `${access_level} key` : `${name}, ${access_level} key`;
+/** Describes a key: "Build server, revoked EDITOR key". */
+export function keyWords({ name, access_level, revoked }: AuditKey): string {
+  const key = `${revoked ? "revoked " : ""}${access_level} key`;
+  return name === null ? key.replace(/^r/, "R") : `${name}, ${key}`;
 }

@@ -15,9 +15,12 @@ import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
 
-const AccessLevelSchema = Type.Enum([...ACCESS_LEVELS]);
+export const AccessLevelSchema = Type.Enum([...ACCESS_LEVELS]);
 
-const KeyName = nullable(Name, { description: "what the key is for", examples: ["Build server"] });
+export const KeyName = nullable(Name, {
+  description: "what the key is for",
+  examples: ["Build server"],
+});
 
 const KeyBody = Type.Object(
   {

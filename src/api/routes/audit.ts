@@ -5,14 +5,20 @@ import { formatInstant } from "../../model/instant.ts";
 import { AUDIT_ACTIONS } from "../../model/audit.ts";
 import type { StoredAuditEntry } from "../../model/audit.ts";
 import { Type } from "../../model/type.ts";
+import type { ApiKey } from "../../store/records.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, toPage } from "../http/paging.ts";
 import { assertRange, choice, instant, LIST_PAGING } from "../http/parameters.ts";
+import { AccessLevelSchema, KeyName } from "./api-keys.ts";
 
 const Name = nullable(Type.String({ examples: ["ann"] }));
 
 const Org = nullable(Type.String({ examples: ["shop"] }));
+
+const AuditKey = nullable(
+  Type.Object({ name: KeyName, access_level: AccessLevelSchema, revoked: Type.Boolean() }),
+);
 
 const EntrySchema = named(
   "AuditEntry",
@@ -25,6 +31,7 @@ const EntrySchema = named(
           "id of the key that acted, or `command line`, `first start` or `demo`; null for another owner's",
       }),
     ),
+    actor_key: mark(AuditKey, { description: "the actor, if it is a key that is still known" }),
     owner: mark(Name, { description: "on whose behalf" }),
     org: mark(Org, { description: "that owner's organization" }),
     address: nullable(
@@ -36,6 +43,7 @@ const EntrySchema = named(
     action: Type.Enum([...AUDIT_ACTIONS]),
     kind: Type.String({ description: "the object affected", examples: ["call"] }),
     object_id: Type.String({ examples: [EXAMPLE.id] }),
+    object_key: mark(AuditKey, { description: "the object, if it is a key that is still known" }),
     object_owner: mark(Name, { description: "the object's owner, if it is somebody else" }),
     object_org: mark(Org, { description: "that owner's organization" }),
     fields: Type.Array(Type.String(), {
@@ -71,21 +79,39 @@ export const auditEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => 
       const { meta, items } = toPage(await store.audit.page(page), limit, (last) =>
         cursors.encode(scope(), [last.time, last.id]),
       );
-      return { meta, results: items.map((entry) => toAnswer(entry, principal)) };
+      const keys = await store.apiKeys.getMany(items.flatMap(keyIdsIn));
+      return { meta, results: items.map((entry) => toAnswer(entry, principal, keys)) };
     },
   }),
 ];
 
+const keyIdsIn = ({ actor, kind, object_id }: StoredAuditEntry): string[] =>
+  kind === "api_key" ? [actor, object_id] : [actor];
+
 /** Hides the key and the address of someone else's action. */
-function toAnswer(entry: StoredAuditEntry, { owner, org }: Actor) {
+function toAnswer(entry: StoredAuditEntry, reader: Actor, keys: ReadonlyMap<string, ApiKey>) {
   const { object_owner = null, object_org = null } = entry;
-  const isOwn = entry.owner === owner && entry.org === org;
+  const isOwn = isSame(entry, reader);
+  const [actorKey, objectKey] = keyIdsIn(entry).map((id) => keys.get(id));
   return {
     ...entry,
     time: formatInstant(entry.time),
     actor: isOwn ? entry.actor : null,
+    actor_key: shownKey(actorKey, reader),
     address: isOwn ? entry.address : null,
+    object_key: shownKey(objectKey, reader),
     object_owner,
     object_org,
   };
 }
+
+function shownKey(key: ApiKey | undefined, reader: Actor) {
+  if (!key || !isSame(key, reader)) return null;
+  const { name, access_level, revoked } = key;
+  return { name, access_level, revoked };
+}
+
+const isSame = (
+  by: { readonly owner: string | null; readonly org: string | null },
+  reader: Actor,
+) => by.owner === reader.owner && by.org === reader.org;

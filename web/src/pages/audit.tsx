@@ -2,15 +2,15 @@
 import { useState } from "preact/hooks";
 import { withQuery } from "../api.ts";
 import { deletedIn, keyWords, placeOf } from "../audit.ts";
-import type { AuditEntry, KeysById, NamedKey, ObjectPlace } from "../audit.ts";
-import { readAll, useList } from "../lists.ts";
+import type { AuditEntry, ObjectPlace } from "../audit.ts";
+import { useList } from "../lists.ts";
 import { TextField } from "../parts/field.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
 import { NeedsLevel } from "../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { instantOf, Time, zoneName } from "../parts/time.tsx";
-import { useQuery, useRead } from "../queries.ts";
+import { useRead } from "../queries.ts";
 import { has, session } from "../session.ts";
 
 export function Audit() {
@@ -67,7 +67,6 @@ function Entries(range: { readonly from: string | undefined; readonly to: string
 }
 
 function EntryTable({ rows }: { readonly rows: readonly AuditEntry[] }) {
-  const keys = useKeys();
   const deleted = deletedIn(rows);
   return (
     <div class="scroll-x" role="region" aria-label="Entries, newest first" tabIndex={0}>
@@ -84,7 +83,7 @@ function EntryTable({ rows }: { readonly rows: readonly AuditEntry[] }) {
         </thead>
         <tbody>
           {rows.map((entry) => (
-            <EntryRow key={entry.id} {...{ entry, keys, place: placeOf(entry, deleted) }} />
+            <EntryRow key={entry.id} {...{ entry, place: placeOf(entry, deleted) }} />
           ))}
         </tbody>
       </table>
@@ -92,44 +91,42 @@ function EntryTable({ rows }: { readonly rows: readonly AuditEntry[] }) {
   );
 }
 
-function useKeys(): KeysById {
-  interface Key extends NamedKey {
-    readonly id: string;
-  }
-  return useQuery<KeysById>(["keys", "by id"], async ({ signal }) => {
-    const keys = await readAll<Key>("api_keys/", signal);
-    return new Map(keys.map((key) => [key.id, key]));
-  }).data;
-}
-
 interface EntryRowProps {
   readonly entry: AuditEntry;
-  readonly keys: KeysById;
   /** Undefined: the object is shown by its id. */
   readonly place: ObjectPlace | undefined;
 }
 
-const EntryRow = ({ entry, keys, place }: EntryRowProps) => (
+const EntryRow = ({ entry, place }: EntryRowProps) => (
   <tr>
     <th scope="row" class="whole">
       <Time at={entry.time} />
     </th>
     <td>{entry.action}</td>
     <td class="whole">
-      {entry.kind.replaceAll("_", " ")}{" "}
-      {place ? <NamedObject id={entry.object_id} place={place} /> : <code>{entry.object_id}</code>}
+      {entry.kind.replaceAll("_", " ")} <AuditObject entry={entry} place={place} />
     </td>
     <td class={entry.fields.length > 0 ? "name whole" : "nothing"} data-label="Changed fields">
       {entry.fields.join(", ") || "–"}
     </td>
     <td class="whole" data-label="Who">
-      <Actor entry={entry} keys={keys} />
+      <Actor entry={entry} />
     </td>
     <td class={entry.address === null ? "nothing" : "whole"} data-label="Address">
       {entry.address ?? "–"}
     </td>
   </tr>
 );
+
+function AuditObject({ entry: { object_id, object_key }, place }: EntryRowProps) {
+  if (place) return <NamedObject id={object_id} place={place} />;
+  if (object_key?.name == null) return <code>{object_id}</code>;
+  return (
+    <>
+      <b class="name">{object_key.name}</b> <code class="muted small">{object_id}</code>
+    </>
+  );
+}
 
 interface Named {
   readonly meta: { readonly name: string };
@@ -154,10 +151,10 @@ function NamedObject({ id, place }: { readonly id: string; readonly place: Objec
   );
 }
 
-function Actor({ entry: { actor, owner }, keys }: Omit<EntryRowProps, "place">) {
+function Actor({ entry: { actor, actor_key, owner } }: Pick<EntryRowProps, "entry">) {
   if (actor === null) return <>{owner ?? "someone"}, another owner</>;
-  const words = keyWords(actor, keys, session.value?.key_id);
-  if (words === undefined) return <>{actor}</>;
+  if (actor_key === null) return <>{actor}</>;
+  const words = actor === session.value?.key_id ? "Your key" : keyWords(actor_key);
   return (
     <>
       {words} <code class="muted small">{actor}</code>
