@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./free-port.ts";
+import { killAtExit } from "./kill-at-exit.ts";
 import { track } from "./no-leftovers.ts";
 import { findProgram } from "./programs.ts";
 import { until } from "./until.ts";
@@ -28,19 +29,19 @@ export async function startAlertmanager(configFile: string): Promise<Alertmanage
     throw new Error("Alertmanager is not installed: apt-get install prometheus-alertmanager");
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), "sonde-alertmanager-"));
-  const server = spawn(
-    program,
-    [
-      `--config.file=${configFile}`,
-      `--storage.path=${folder}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-      "--cluster.listen-address=",
-    ],
-    { stdio: "ignore" },
+  const server = killAtExit(
+    spawn(
+      program,
+      [
+        `--config.file=${configFile}`,
+        `--storage.path=${folder}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+        "--cluster.listen-address=",
+      ],
+      { stdio: "ignore" },
+    ),
   );
   const exited = once(server, "exit");
-  const killNow = (): unknown => server.kill("SIGKILL");
-  process.once("exit", killNow);
   const stopped = track(`Alertmanager on port ${port}`);
   const url = `http://127.0.0.1:${port}`;
   await until(async () => {
@@ -67,7 +68,6 @@ export async function startAlertmanager(configFile: string): Promise<Alertmanage
     async [Symbol.asyncDispose]() {
       server.kill("SIGKILL");
       await exited;
-      process.off("exit", killNow);
       rmSync(folder, { recursive: true, force: true });
       stopped();
     },

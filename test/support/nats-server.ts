@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { freePort } from "./free-port.ts";
+import { killAtExit } from "./kill-at-exit.ts";
 import { track } from "./no-leftovers.ts";
 import { findProgram } from "./programs.ts";
 
@@ -45,13 +46,12 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   const address = ["-a", "127.0.0.1", "-p", String(port)];
   const storage = options.jetstream === false ? [] : ["-js", "-sd", store];
   let server: ChildProcess | undefined;
-  // A timed-out test does not dispose of its server.
-  const killNow = (): unknown => server?.kill("SIGKILL");
-  process.once("exit", killNow);
   const start = async (): Promise<void> => {
-    server = spawn(program, ["-c", config, ...address, ...storage], {
-      stdio: ["ignore", "ignore", "pipe"],
-    });
+    server = killAtExit(
+      spawn(program, ["-c", config, ...address, ...storage], {
+        stdio: ["ignore", "ignore", "pipe"],
+      }),
+    );
     await untilReady(server);
   };
 
@@ -78,7 +78,6 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
     },
     async [Symbol.asyncDispose]() {
       await kill();
-      process.off("exit", killNow);
       rmSync(directory, { recursive: true, force: true });
       stopped();
     },

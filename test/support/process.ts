@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
+import { killAtExit } from "./kill-at-exit.ts";
 import { track } from "./no-leftovers.ts";
 import { findProgram } from "./programs.ts";
 
@@ -103,26 +104,25 @@ export function startSonde(
     main,
     ...args,
   ];
-  const child = spawn(program, words, {
-    cwd,
-    // Drops this process's own settings.
-    env: {
-      PATH: process.env["PATH"],
-      NODE_COMPILE_CACHE: COMPILED_CODE,
-      SONDE_PORT: "0",
-      SONDE_OPS_PORT: "0",
-      SONDE_DATA_DIR: dataDir,
-      ...env,
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = killAtExit(
+    spawn(program, words, {
+      cwd,
+      // Drops this process's own settings.
+      env: {
+        PATH: process.env["PATH"],
+        NODE_COMPILE_CACHE: COMPILED_CODE,
+        SONDE_PORT: "0",
+        SONDE_OPS_PORT: "0",
+        SONDE_DATA_DIR: dataDir,
+        ...env,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    }),
+  );
   const untrack = track(`sonde ${args.join(" ")} (${child.pid})`);
-  const killWithParent = (): void => void child.kill("SIGKILL");
-  process.once("exit", killWithParent);
   const output = watchOutput(child);
   const exited = new Promise<Exit>((resolve) => {
     child.once("close", (code, signal) => {
-      process.off("exit", killWithParent);
       untrack();
       output.end(describe(args, { code, signal }, output.stderr()));
       resolve({ code, signal });

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parse, stringify } from "yaml";
 import { freePort } from "./free-port.ts";
+import { killAtExit } from "./kill-at-exit.ts";
 import { track } from "./no-leftovers.ts";
 import type { SondeProcess } from "./process.ts";
 import { findProgram } from "./programs.ts";
@@ -164,15 +165,17 @@ function spawnPrometheus(folder: string, port: number): Server {
   const program = findProgram("prometheus");
   if (program === undefined)
     throw new Error("Prometheus is not installed: apt-get install prometheus");
-  const server: ChildProcess = spawn(
-    program,
-    [
-      "--config.file=prometheus.yml",
-      "--storage.tsdb.path=data",
-      `--web.listen-address=127.0.0.1:${port}`,
-      "--log.level=warn",
-    ],
-    { cwd: folder, stdio: ["ignore", "ignore", "pipe"] },
+  const server: ChildProcess = killAtExit(
+    spawn(
+      program,
+      [
+        "--config.file=prometheus.yml",
+        "--storage.tsdb.path=data",
+        `--web.listen-address=127.0.0.1:${port}`,
+        "--log.level=warn",
+      ],
+      { cwd: folder, stdio: ["ignore", "ignore", "pipe"] },
+    ),
   );
   const said: string[] = [];
   server.stderr?.setEncoding("utf8").on("data", (text: string) => said.push(text));
@@ -181,15 +184,11 @@ function spawnPrometheus(folder: string, port: number): Server {
     throw new Error(`Prometheus ended: ${said.join("")}`);
   });
   ended.catch(() => undefined); // rejects for those who await it
-  // A timed-out test does not dispose of its server.
-  const killNow = (): unknown => server.kill("SIGKILL");
-  process.once("exit", killNow);
   return {
     ended,
     async end() {
       server.kill("SIGKILL");
       await exited;
-      process.off("exit", killNow);
     },
   };
 }
