@@ -402,6 +402,8 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     } as const;
     await store.apiKeys.insert(key, `hash ${key.key_id}`);
     expect(await store.apiKeys.findByHash(`hash ${key.key_id}`)).toEqual(key);
+    const found = await store.apiKeys.getMany([key.key_id, "none"]);
+    expect(found).toEqual(new Map([[key.key_id, key]]));
     const owner = { owner: "ann", org: null };
     expect(await store.apiKeys.list(owner, ALL)).toEqual([key]);
     for (const other of [bob, { ...owner, owner: "bob" }, ann]) {
@@ -410,6 +412,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     }
     expect(await store.apiKeys.revoke(key.key_id, owner, T0)).toBe(true);
     expect(await store.apiKeys.findByHash(`hash ${key.key_id}`)).toBeUndefined();
+    expect((await store.apiKeys.getMany([key.key_id])).get(key.key_id)?.revoked).toBe(true);
     expect(await store.apiKeys.list(null, ALL)).toEqual([]);
     expect(await store.apiKeys.count()).toBe(1);
   });
