@@ -1,10 +1,13 @@
 // The endpoints of every owned resource: create, update, delete, get and list.
 import type { TObject, TSchema } from "typebox";
+import { canRead } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import { answerSchema } from "../model/answer.ts";
+import type { ResourceKind } from "../model/resource.ts";
 import { Type } from "../model/type.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Filters } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
 import { defineEndpoint, named, withoutDefaults } from "./http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps, PathParams } from "./http/endpoint.ts";
 import { listOf, listPage, MAX_PAGE_BYTES } from "./http/paging.ts";
@@ -153,7 +156,9 @@ export interface FilteredList<Path extends string, P extends Parameters> {
   readonly summary: string;
   /** In addition to those for paging. */
   readonly query?: P;
-  readonly filters: (params: PathParams<Path>, query: Values<P>) => Filters | Promise<Filters>;
+  readonly filters: (params: PathParams<Path>, query: Values<P>) => Filters;
+  /** The object in the path, if there is one: the list is empty unless the reader may read it. */
+  readonly of?: (params: PathParams<Path>) => { readonly kind: ResourceKind; readonly id: string };
   /** Whether the reader sees the documents of all owners; by default, those they may read. */
   readonly seesAll?: (reader: Principal, params: PathParams<Path>) => Promise<boolean>;
 }
@@ -165,12 +170,12 @@ export const filteredList = <
   const P extends Parameters = Record<string, never>,
 >(
   served: Served<S>,
-  { filters, query, seesAll, ...list }: FilteredList<Path, P>,
+  { filters, of, query, seesAll, ...list }: FilteredList<Path, P>,
 ): Endpoint =>
   defineEndpoint({
     ...list,
     description:
-      "In creation order. A filter by an id lists the objects that name it and that you may read; an unknown id gives an empty list.",
+      "In creation order. A filter by an id lists the objects that name it and that you may read; the id of an object that does not exist, or that you may not read, gives an empty list.",
     methods: ["GET"],
     tag: served.tag,
     level: "VIEWER",
@@ -178,10 +183,21 @@ export const filteredList = <
     answer: listOf(answerOf(served)),
     async handle(request) {
       const { principal, params } = request;
+      if (of && !(await isReadable(served.deps.store, principal, of(params))))
+        return listPage(served.deps.cursors, request, async () => []);
       const all = seesAll !== undefined && (await seesAll(principal, params));
-      return readList(served, request, all, await filters(params, request.query as Values<P>));
+      return readList(served, request, all, filters(params, request.query as Values<P>));
     },
   });
+
+async function isReadable(
+  { documents }: Store,
+  reader: Principal,
+  { kind, id }: { readonly kind: ResourceKind; readonly id: string },
+): Promise<boolean> {
+  const stored = await documents.get(kind, id);
+  return stored !== undefined && canRead(reader, stored);
+}
 
 async function readList<S extends TObject>(
   served: Served<S>,

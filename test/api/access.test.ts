@@ -238,3 +238,28 @@ it("hides deployments of a call from its readers", async () => {
   });
   expect(body.results).toEqual([]);
 });
+
+it("lists nothing of an object that its owner no longer shares", async () => {
+  const [ann, bob] = [await api.caller("ann", "lists"), await api.caller("bob", "lists")];
+  const setting = await createAuthSetting(api, { access: { org_settings: true } }, ann);
+  const call = await createCall(api, { access: { org: true } }, ann);
+  const run = { frequency: 5, location_id: "local" };
+  const lists = [`/calls/auth/${setting.id}/`, `/tokens/auth/${setting.id}/`];
+  lists.push(`/workflows/call/${call.id}/`, `/deployments/call/${call.id}/`);
+  await createCall(api, { request: { ...newCall.request, auth_id: setting.id } }, bob);
+  await create(api, "/tokens/", { meta: { name: "n", auth_id: setting.id } }, bob);
+  const workflow = { meta: { name: "n" }, workflow: { call_ids: [call.id] } };
+  await create(api, "/workflows/", workflow, bob);
+  await create(api, "/deployments/", { deployment: { target_id: call.id, ...run } }, bob);
+  const lengths = (): Promise<number[]> =>
+    Promise.all(
+      lists.map(async (path) => (await api.send<List>({ path, as: bob })).body.results.length),
+    );
+  expect(await lengths()).toEqual([1, 1, 1, 1]);
+  for (const [path, body] of [
+    [`/auth/${setting.id}/`, { meta: { domain: "target.test" }, access: { org_settings: false } }],
+    [`/calls/${call.id}/`, { access: { org: false } }],
+  ] as const)
+    expect((await api.send({ method: "PUT", path, body, as: ann })).status).toBe(200);
+  expect(await lengths()).toEqual([0, 0, 0, 0]);
+});

@@ -51,6 +51,7 @@ export function callEndpoints(deps: EndpointDeps): Endpoint[] {
       operationId: "listCallsOfAuthSetting",
       path: "/calls/auth/:auth_id/",
       summary: "List the API Calls that use an Authentication Setting",
+      of: ({ auth_id }) => ({ kind: "auth_setting", id: auth_id }),
       filters: ({ auth_id }) => ({ auth_id }),
     }),
   ];

@@ -7,7 +7,6 @@ import { activeFrom, deploymentResource } from "../../model/deployment.ts";
 import type { Deployment } from "../../model/deployment.ts";
 import { invalid } from "../../model/errors.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
-import type { Filters } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
@@ -36,27 +35,19 @@ export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
       operationId: "listDeploymentsOfCall",
       path: "/deployments/call/:call_id/",
       summary: "List your Deployments of an API Call; where it is yours, those of others too",
-      filters: ({ call_id }) => targeting(deps.store, "call", call_id),
+      of: ({ call_id }) => ({ kind: "call", id: call_id }),
+      filters: ({ call_id }) => ({ target_id: call_id }),
       seesAll: (reader, { call_id }) => ownsTarget(deps.store, reader, call_id),
     }),
     filteredList(deployments, {
       operationId: "listDeploymentsOfWorkflow",
       path: "/deployments/workflow/:workflow_id/",
       summary: "List your Deployments of a Workflow; where it is yours, those of others too",
-      filters: ({ workflow_id }) => targeting(deps.store, "workflow", workflow_id),
+      of: ({ workflow_id }) => ({ kind: "workflow", id: workflow_id }),
+      filters: ({ workflow_id }) => ({ target_id: workflow_id }),
       seesAll: (reader, { workflow_id }) => ownsTarget(deps.store, reader, workflow_id),
     }),
   ];
-}
-
-/** Matches no deployment where the id is not of that kind. */
-async function targeting(
-  { documents }: Store,
-  kind: "call" | "workflow",
-  id: string,
-): Promise<Filters> {
-  const target = await documents.get(kind, id);
-  return { target_id: target ? id : "" };
 }
 
 const hooks: DocumentHooks<Deployment> = {

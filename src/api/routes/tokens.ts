@@ -33,6 +33,7 @@ export function tokenEndpoints(deps: EndpointDeps): Endpoint[] {
       operationId: "listTokensOfAuthSetting",
       path: "/tokens/auth/:auth_id/",
       summary: "List the Tokens of an Authentication Setting",
+      of: ({ auth_id }) => ({ kind: "auth_setting", id: auth_id }),
       filters: ({ auth_id }) => ({ auth_id }),
     }),
   ];

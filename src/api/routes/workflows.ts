@@ -35,6 +35,7 @@ export function workflowEndpoints(deps: EndpointDeps): Endpoint[] {
       operationId: "listWorkflowsOfCall",
       path: "/workflows/call/:call_id/",
       summary: "List the Workflows that run an API Call",
+      of: ({ call_id }) => ({ kind: "call", id: call_id }),
       filters: ({ call_id }) => ({ call_id }),
     }),
   ];
