@@ -1,5 +1,5 @@
 // An Authentication Setting: how calls to a domain authenticate, and which parts of it readers see.
-import type { Static } from "typebox";
+import type { Static, TSchema } from "typebox";
 import type { Actor, Owned } from "./access.ts";
 import { isColleague, isOwner } from "./access.ts";
 import { Domain, toDomain } from "./domain.ts";
@@ -39,6 +39,9 @@ export const AUTH_TYPES = [
 
 const Text = Type.Optional(nullable(Type.String({ maxLength: LIMITS.pair })));
 const Switch = Type.Optional(nullable(Type.Boolean()));
+/** Existing clients send each key, with "" where they have no value. */
+const orEmpty = <S extends TSchema>(schema: S) =>
+  Type.Optional(Type.Union([schema, Type.Enum([""]), Type.Null()]));
 
 const PRIVATE_KEY = /-----BEGIN [^\n]{0,100}PRIVATE KEY/i; // bounded: texts may be long
 /** Visible to readers of a shared setting, and stored in plaintext. */
@@ -66,21 +69,19 @@ const Settings = Type.Object(
       ),
       {},
     ),
-    access_token_url: Type.Optional(nullable(FixedUrlField)),
+    access_token_url: orEmpty(FixedUrlField),
     authorize_url: Text,
     scope: Text,
     audience: Text,
-    get_token_method: Type.Optional(
-      nullable(Type.Union([Type.Enum(["GET", "POST"]), Type.Boolean()])),
-    ),
+    get_token_method: orEmpty(Type.Union([Type.Enum(["GET", "POST"]), Type.Boolean()])),
     basic_auth_get_token_method: Switch,
     issuer: Text,
     subject: Text,
     algorithm: Text,
     key_id: Text,
-    header_name: Type.Optional(nullable(HeaderName)),
+    header_name: orEmpty(HeaderName),
     detached: Switch,
-    signature_method: Type.Optional(nullable(Type.Enum(["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"]))),
+    signature_method: orEmpty(Type.Enum(["HMAC-SHA1", "HMAC-SHA256", "PLAINTEXT"])),
     realm: Text,
     region: Text,
     service: Text,

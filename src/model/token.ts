@@ -113,5 +113,5 @@ export const ofSetting = (token: Token, { meta, settings }: AuthSetting): Token 
     domain: meta.domain,
     auth_type: settings.auth_type,
   },
-  endpoint: settings.access_token_url ?? null,
+  endpoint: settings.access_token_url || null,
 });

@@ -181,6 +181,23 @@ it.each<[string, object, string]>([
   }
 });
 
+it("takes an empty text for a setting without a value", async () => {
+  const empty = {
+    access_token_url: "",
+    authorize_url: "",
+    scope: "",
+    get_token_method: "",
+    header_name: "",
+    signature_method: "",
+    ssl_cert: "",
+    ssl_key: "",
+  };
+  const { settings } = await createAuthSetting(api, {
+    settings: { auth_type: "OAUTH1", ...empty },
+  });
+  expect(settings).toEqual({ auth_type: "OAUTH1", custom_variables: {}, ...empty });
+});
+
 const pem = (label: string): string => `-----BEGIN ${label}-----\nMII\n-----END ${label}-----\n`;
 
 it.each(["", "RSA ", "EC ", "ENCRYPTED ", "OPENSSH "])(

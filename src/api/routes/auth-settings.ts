@@ -71,5 +71,5 @@ async function changeTokensOf(
 const destinationOf = ({ meta, settings }: AuthSetting) => [
   meta.domain,
   settings.auth_type,
-  settings.access_token_url ?? null,
+  settings.access_token_url || null,
 ];

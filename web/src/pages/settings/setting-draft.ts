@@ -9,7 +9,10 @@ import type { AuthType, SwitchKey, TextKey } from "./auth-types.ts";
 
 export type Sharing = AuthSetting["access"];
 export type Documentation = Readonly<Record<keyof AuthSetting["meta"]["documentation"], string>>;
-export type SignatureMethod = NonNullable<AuthSetting["settings"]["signature_method"]>;
+export type SignatureMethod = Exclude<
+  AuthSetting["settings"]["signature_method"],
+  "" | null | undefined
+>;
 
 export interface SettingDraft {
   readonly name: string;
@@ -57,7 +60,7 @@ export function draftOf(stored?: ShownAuthSetting): SettingDraft {
     clientSecret: undefined,
     texts: byKey(TEXT_KEYS, (key) => settings?.[key] ?? ""),
     switches: byKey(SWITCH_KEYS, (key) => settings?.[key] ?? false),
-    signatureMethod: settings?.signature_method ?? "HMAC-SHA1",
+    signatureMethod: settings?.signature_method || "HMAC-SHA1",
     tokenMethod: method === "GET" || method === true ? "GET" : "POST",
     variables: storedRows(Object.keys(settings?.custom_variables ?? {})),
     certificate: settings?.ssl_cert ?? "",
