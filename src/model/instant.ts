@@ -31,8 +31,8 @@ export const formatPeriodTime = (ms: number): string =>
   new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
 const DATE = String.raw`(\d{4})-(\d{2})-(\d{2})`;
-const TIME = String.raw`(\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?`;
-const OFFSET = String.raw`Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d`;
+const TIME = String.raw`(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?`;
+const OFFSET = String.raw`Z|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?`;
 const ISO = new RegExp(`^${DATE}(?:[T ]${TIME}(${OFFSET})?)?$`, "i");
 
 /**
@@ -82,6 +82,6 @@ function parseAny(text: string): number | undefined {
 
 function offsetMs(offset: string): number {
   if (offset.toUpperCase() === "Z") return 0;
-  const [hours, minutes] = [Number(offset.slice(1, 3)), Number(offset.slice(-2))];
+  const [hours, minutes] = [Number(offset.slice(1, 3)), Number(offset.slice(3).replace(":", ""))];
   return (offset.startsWith("-") ? -1 : 1) * (hours * 60 + minutes) * 60_000;
 }

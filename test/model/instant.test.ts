@@ -31,6 +31,8 @@ describe("reading a text", () => {
     ["microseconds are cut off", "2026-10-01T12:34:56.789999Z", "2026-10-01T12:34:56.789Z"],
     ["an offset ahead of UTC", "2026-10-01T01:00:00+02:00", "2026-09-30T23:00:00.000Z"],
     ["an offset behind UTC", "2026-10-01T23:30:00-0130", "2026-10-02T01:00:00.000Z"],
+    ["an offset of hours", "2026-10-01 01:00:00.5+02", "2026-09-30T23:00:00.500Z"],
+    ["a comma before the fraction", "2026-10-01T12:34:56,7Z", "2026-10-01T12:34:56.700Z"],
     ["an offset with half an hour", "2026-10-01T05:30:00+05:30", "2026-10-01T00:00:00.000Z"],
   ])("%s", (_, text, expected) => {
     expect(new Date(parseInstant(text) ?? NaN).toISOString()).toBe(expected);
