@@ -11,7 +11,7 @@ const MAX_HEADER_BYTES = 64 * 1024;
 
 interface RequestOf {
   readonly runId: string;
-  /** Of the agent. */
+  /** The agent's version. */
   readonly version: string;
 }
 

@@ -27,14 +27,14 @@ export type HubClock = ReturnType<typeof createHubClock>;
 /** Waits may end this late after a smaller change: waking thousands of them would take longer. */
 const NOTABLE_MS = 25;
 
-/** More than slewing shifts a clock in a second, and than the gap between two readings. */
+/** More than slewing shifts a clock in a second, and more than the gap between two readings. */
 const SET_MS = 100;
 
 /**
  * Shows the machine's time until the hub has answered. A single contradicting answer changes
  * nothing, or one wrong answer would make runs MISSED (`withMeasurement`). The machine's clock may
  * be set at any moment: until the hub's next answer, and while the machine's clock is wrong, the
- * hub's time advances by the monotonic clock, which nobody sets.
+ * hub's time advances by the monotonic clock, which cannot be set.
  */
 export function createHubClock(clock: Clock) {
   const skewNow = (): number => clock.now() - clock.monotonic();

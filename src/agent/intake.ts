@@ -104,7 +104,7 @@ async function publish({ publisher, kept }: IntakeSettings, report: RunReport): 
 
 /** Exactly one of the two is called for each held tick. */
 interface Fates {
-  /** Without a place: too late. */
+  /** `place` is undefined if the tick got none in time. */
   readonly begin: (tick: Tick, start: Start, place?: Place) => void;
   readonly withdrawn: (resultId: string, reason: Error) => void;
 }
@@ -165,7 +165,10 @@ function createRuns(settings: IntakeSettings, turns: Turns) {
     });
 
   return {
-    /** Without a place: too late for a call. Rejects with the reason of `cancel`. */
+    /**
+     * Without `firstPlace`, the run is too late and makes no call. Rejects with the reason of
+     * `cancel`.
+     */
     async run(tick: Tick, start: Start, firstPlace: Place | undefined): Promise<RunReport> {
       metrics.inFlightRuns.set((inFlight += 1));
       let place = firstPlace;

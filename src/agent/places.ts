@@ -11,7 +11,7 @@ export interface Claim {
   readonly isLong: boolean;
   /** Epoch milliseconds, like `latest`: no place before then. */
   readonly instant: number;
-  /** No place after then, which is not before `instant`. */
+  /** No place after then; at or after `instant`. */
   readonly latest: number;
 }
 
@@ -40,7 +40,7 @@ export function createPlaces<C extends Claim>(count: number) {
   const free: Free = { all: count, limited: Math.max(1, Math.floor(count * LIMITED_SHARE)) };
   let added = 0;
 
-  /** The owner of a kind's first run holds the fewest places: if it has no room, no other has. */
+  /** The owner of a kind's first run holds the fewest places: if it has no room, none has. */
   function withRoom(kind: Kind): Run<C> | undefined {
     const first = waiting.first(kind);
     return first && hasRoom(kind, first.owner, free, owners.count() === 1) ? first : undefined;

@@ -15,8 +15,8 @@ const LONGEST_TURN_MS = 1;
 const START_ANYWAY_AFTER_MS = 5000;
 
 /**
- * A run this late comes from a backlog, of which this many start in one turn: each step of a call
- * then finds its code in the processor's caches. A response waits behind four of them at most.
+ * A run this late comes from a backlog. This many of those start in one turn, so that each step of
+ * a call finds its code in the processor's caches. A response waits behind four starts at most.
  */
 const BACKLOG_AFTER_MS = 1000;
 const STARTS_A_TURN = 4;
@@ -28,7 +28,7 @@ const STARTS_A_TURN = 4;
 const CHORES_A_TURN = 4;
 const CHORES_MS = LONGEST_TURN_MS / 2;
 
-/** A run waiting to start. Thousands wait: hence callbacks instead of promises. */
+/** A run waiting to start. Thousands wait, so this uses callbacks instead of promises. */
 export interface Start extends Claim {
   /** Starts to withdraw together. */
   readonly group: object;

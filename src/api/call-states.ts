@@ -25,9 +25,9 @@ interface Subjects {
 }
 
 /**
- * Returns the state of each call by its id. A call without deployments has those of its workflows;
- * without any location to show, it has that of its last result. A reader sees every location with a
- * result; others are shown only to those who may list a deployment there.
+ * Returns the state of each call by its id. A call without deployments takes the locations of its
+ * workflows; without any location to show, it takes that of its last result. A reader sees every
+ * location with a result; others are shown only to those who may list a deployment there.
  */
 export async function readStates(
   callOverview: CallOverviewStore,

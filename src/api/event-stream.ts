@@ -8,7 +8,7 @@ import type { Events, Listening } from "./events.ts";
 
 /** A quiet stream sends a comment this often: proxies must not close it. */
 const QUIET_MS = 15_000;
-/** How often the key and the session are checked again: with a quiet time, within a minute. */
+/** How often to recheck the key and the session; with `QUIET_MS`, a stream ends within a minute. */
 const CHECK_EVERY_MS = 45_000;
 /** Per chunk of the answer. */
 const EVENTS_AT_ONCE = 100;

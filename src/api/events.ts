@@ -40,7 +40,9 @@ export function createEvents(options: EventsOptions) {
   const rights = createRights(options);
   const feed = createFeed(options);
   return {
-    /** Rejects with `too_many` if too many streams are open, of the key, the owner or in all. */
+    /**
+     * Rejects with `too_many` if too many streams of the key, of the owner or in total are open.
+     */
     async listen(principal: Principal): Promise<Listening> {
       const release = places.take(principal);
       const leave = await feed.enter().catch((error: unknown) => {

@@ -28,7 +28,7 @@ export async function* exportedResults(
 
 /**
  * Remembers results that may come again, until the times read are an hour away: a late result and
- * the MISSED one that it replaces are closer.
+ * the MISSED one that it replaces are closer together.
  */
 function onceEach(): (result: Result, time: number) => boolean {
   const remembered = new Map<string, number>();

@@ -1,5 +1,5 @@
-// Limits concurrent work that lasts, such as exports and event streams: no owner may keep others
-// from theirs.
+// Limits long-running work, such as exports and event streams: no owner may take the places of
+// others.
 import { identityOf, ownedBy } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import { TooManyError } from "../model/errors.ts";

@@ -35,7 +35,7 @@ export const resolveLocation = async (
   wanted: string,
 ): Promise<Choice> => chooseLocation(await knownLocations(store), field, wanted);
 
-/** Like `resolveLocation`; the location is not removed before the end of the transaction. */
+/** Like `resolveLocation`; keeps the location from being removed until the transaction ends. */
 export async function holdLocation(store: Store, field: string, wanted: string): Promise<Choice> {
   const choice = await resolveLocation(store, field, wanted);
   if ("fault" in choice || (await store.locations.hold(choice.id))) return choice;

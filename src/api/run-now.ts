@@ -163,12 +163,12 @@ export async function runNow<Answer>(
     return answerOf(run);
   });
   const run = ordered;
-  // Not if the transaction was repeated, and then found the answer of a concurrent request.
+  // The ids differ if the transaction was repeated and found the answer of a concurrent request.
   if (run && run.result_id === idOf(answer))
     try {
       await dispatch(dispatcher, [run], run.trigger_time);
     } catch (cause) {
-      // First: a request repeated meanwhile orders a run of its own, rather than name this one.
+      // First, so that a request repeated meanwhile orders its own run instead of naming this one.
       await request.forget();
       // A bus that did not answer may have the tick: its result then replaces this outcome.
       if (isUnavailable(cause) && !isFull(cause))

@@ -37,7 +37,7 @@ export function serveThreadBus(bus: Bus, port: MessagePort): void {
     );
     const [failed] = ends.filter((end) => end.status === "rejected");
     if (failed && ends.every(({ status }) => status === "rejected")) throw failed.reason;
-    // As separate messages: redelivered with the rest, ticks that have run would run twice.
+    // As separate messages: if all were redelivered together, ticks that have run would run twice.
     for (const [at, piece] of all.entries())
       if (ends[at]?.status === "rejected") await bus.publishTicks(piece);
   };

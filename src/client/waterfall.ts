@@ -82,9 +82,7 @@ function totalOf({ total, uncertainty }: Timing): string {
   const name = `  ${"total".padEnd(LABEL_WIDTH)}`;
   if (total === null) return `${name}${"-".padStart(MS_WIDTH)}`;
   const doubt =
-    uncertainty === null
-      ? ""
-      : `  of which up to ${milliseconds(uncertainty)} may be the agent's own`;
+    uncertainty === null ? "" : `  up to ${milliseconds(uncertainty)} of it may be the agent's own`;
   return `${name}${milliseconds(total).padStart(MS_WIDTH)}${doubt}`;
 }
 

@@ -74,7 +74,7 @@ export function historyReady(apiUrl: string, dataDir: DataDir): string {
   const key = existsSync(file) ? keyFrom(file) : '"Authorization: Bearer …"';
   return [
     "",
-    '  Nine weeks of simulated results are ready, of calls named "Simulated: …".',
+    '  Nine weeks of simulated results are ready, for calls named "Simulated: …".',
     '  Open "Simulated: sales report" to see which phase became slow, since when, and',
     "  where. Their scores are under Insights, and here:",
     "",

@@ -95,7 +95,7 @@ In this folder, with Sonde ${VERSION} in /opt/sonde:
 
     set -a && . ./agent.env && /opt/sonde/node_modules/.bin/node /opt/sonde/dist/main.js serve
 
-The agent is working when \`curl http://127.0.0.1:9464/readyz\` says so, in a container
-\`docker compose exec agent node /app/dist/main.js health\`, and the hub's \`GET /api/2/agents/\`
+The agent is working when \`curl http://127.0.0.1:9464/readyz\` says so (in a container:
+\`docker compose exec agent node /app/dist/main.js health\`) and the hub's \`GET /api/2/agents/\`
 lists it.
 `;

@@ -109,7 +109,7 @@ async function addLocation(
 ): Promise<void> {
   checkLocationId(id);
   const settings = config();
-  // A hand-over that fails, such as into a file that exists, adds no location.
+  // If the hand-over fails, for example because the file exists, no location is added.
   await withStore(settings, (store) =>
     store.transaction(async (within) => {
       const location = await insertLocation(within, { id, label, region });

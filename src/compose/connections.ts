@@ -34,8 +34,9 @@ export interface ComposeOptions {
 }
 
 /**
- * A server beside the roles. It starts once this process holds the data folder and stops just
- * before the folder is released, even after a failed start. The agent may always call it.
+ * A server that runs alongside the roles. It starts once this process holds the data folder and
+ * stops just before the folder is released, even after a failed start. The agent may always call
+ * it.
  */
 export interface Companion extends Service {
   /** `host:port`, once started. */
@@ -49,7 +50,7 @@ export interface Connections {
   readonly holder: string;
   /** Undefined when no role needs it. */
   readonly store: Store | undefined;
-  /** Services that observe the store, beside the roles. */
+  /** Services that observe the store, alongside the roles. */
   readonly watches: readonly Service[];
   readonly bus: Bus;
   /** One per agent; empty: the agent, if any, runs on the main thread. */

@@ -17,7 +17,7 @@ export type Config = {
   readonly [Name in keyof Settings]: ValueOf<Settings[Name]>;
 };
 
-/** Whether the process has a role beside that of an agent, and so needs the store. */
+/** Whether the process has a role other than `agent`, and so needs the store. */
 export const isHub = ({ roles }: Pick<Config, "roles">): boolean =>
   roles.some((role) => role !== "agent");
 

@@ -1,5 +1,5 @@
-// Limits the size of an owner's runs that wait for agents, which hold them in memory, and on the
-// bus, which has room for so many: no owner's runs may displace those of others.
+// Limits the size of an owner's waiting runs: agents hold them in memory, and the bus has limited
+// room. No owner's runs may displace those of others.
 import { identityOf } from "../model/access.ts";
 import type { Authorization } from "../model/authorization.ts";
 import type { Tick } from "../model/tick.ts";

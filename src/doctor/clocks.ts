@@ -29,7 +29,7 @@ async function hubClocks(ground: Ground): Promise<Finding[]> {
   const database = await readableDatabase(ground);
   const own = database.hasClock
     ? offsetFinding("the database's", await measureAhead(database, ground.clock))
-    : skipped("the embedded database goes by this machine's clock");
+    : skipped("the embedded database uses this machine's clock");
   const agents = await database.agents.list();
   const now = await database.now();
   return [own, ...agentClocks(agents.filter((agent) => agentStateOf(agent, now) !== "OFFLINE"))];
@@ -92,7 +92,7 @@ function agentClocks(agents: readonly ListedAgent[]): Finding[] {
   return wrong.map(({ agent_id, location_id, clock_offset_ms }) => {
     const ms = clock_offset_ms ?? 0;
     return warning(
-      `the clock of agent ${agent_id} at ${location_id} is ${lengthOf(Math.abs(ms))} ${ms > 0 ? "behind" : "ahead of"} the hub's (allowed: ${lengthOf(ALLOWED_MS)}), so it goes by the hub's`,
+      `the clock of agent ${agent_id} at ${location_id} is ${lengthOf(Math.abs(ms))} ${ms > 0 ? "behind" : "ahead of"} the hub's (allowed: ${lengthOf(ALLOWED_MS)}), so it uses the hub's`,
       "synchronize its machine with time servers, for example with chrony",
     );
   });

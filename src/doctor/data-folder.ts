@@ -16,7 +16,7 @@ export const dataFolderCheck = ({ config: { dataDir } }: Ground): Check => ({
     if (folder === "ENOENT")
       return [
         warning(
-          `there is no data folder ${dataDir}`,
+          `the data folder ${dataDir} does not exist`,
           "start `sonde serve`, which creates it, or correct SONDE_DATA_DIR",
         ),
       ];

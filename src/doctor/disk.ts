@@ -70,5 +70,5 @@ export const unseenDisk = (bytes: number, isHere: boolean): Finding =>
   skipped(
     isHere
       ? `the disk of PostgreSQL: not checked, because Sonde may not see where the data is: check it yourself, or \`grant pg_read_all_settings\` to its role; the database has ${sizeOf(bytes)}`
-      : `the disk of PostgreSQL is on another machine: look there; the database has ${sizeOf(bytes)}`,
+      : `the disk of PostgreSQL is on another machine: check it there; the database has ${sizeOf(bytes)}`,
   );

@@ -7,7 +7,7 @@ export const STATES = ["skipped", "ok", "warning", "failure"] as const;
 export type State = (typeof STATES)[number];
 
 const Finding = Type.Object({
-  check: Type.String({ description: "what was looked at" }),
+  check: Type.String({ description: "what was checked" }),
   state: Type.Enum([...STATES]),
   finding: Type.String({ minLength: 1, description: "what was found, and what is allowed" }),
   advice: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {

@@ -53,7 +53,7 @@ export function schedulerFindings(facts: SchedulerFacts): Finding[] {
   if (oldest !== undefined)
     found.push(
       warning(
-        `${count(opening.length, "slot")} that the scheduler has passed ${opening.length === 1 ? "is" : "are"} not open in full, the oldest of ${formatPeriodTime(oldest)} (allowed: those of the last two minutes)`,
+        `${count(opening.length, "slot")} that the scheduler has passed ${opening.length === 1 ? "is" : "are"} not fully open, the oldest from ${formatPeriodTime(oldest)} (allowed: those of the last two minutes)`,
         "wait if an outage has just ended; else look at the scheduler's log for the database's errors",
       ),
     );

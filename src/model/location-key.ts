@@ -6,7 +6,7 @@ export const DEFAULT_GRACE_HOURS = 24;
 export interface KeyState {
   /** The version of the newest key: 1, and one more with each rotation. */
   readonly key_version: number;
-  /** When the newest key takes over; until then the previous one is valid too. Null if it has. */
+  /** When the newest key takes over; until then the previous one is valid too. Null once it has. */
   readonly key_changed: number | null;
 }
 

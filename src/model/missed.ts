@@ -20,7 +20,7 @@ const EXPLANATIONS = {
     `an agent at ${location} took the run but never reported its outcome`,
 } as const;
 
-/** Those that the hub finds. */
+/** The reasons that the hub determines. */
 export type MissedReason = keyof typeof EXPLANATIONS;
 export const MISSED_REASONS = Object.keys(EXPLANATIONS) as readonly MissedReason[];
 

@@ -200,14 +200,14 @@ export type RunReport = Static<typeof RunReportSchema>;
 
 export const runReportValidator = createValidator(RunReportSchema);
 
-/** More than an agent's clock may be wrong by, and than a run may be triggered before it is due. */
+/** Longer than an agent's clock may be off, and longer than a trigger may precede its run. */
 const MOST_EARLY_MS = 7 * DAY_MS;
-/** More than a workflow can take, with a day before each of its calls. */
+/** Longer than a workflow can take, with a day before each of its calls. */
 const MOST_LATE_MS = (LIMITS.callIds + 2) * DAY_MS;
 
 /**
  * Whether all times in a report may be those of a run that was due at `due`. With others, queries
- * would miss its results, and retention would keep them for ever.
+ * would miss its results, and retention would keep them forever.
  */
 export const hasTimesNear = ({ results, workflow }: RunReport, due: number): boolean =>
   [...results, ...(workflow ? [workflow] : [])].every(({ meta }) =>

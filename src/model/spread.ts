@@ -12,9 +12,9 @@ export interface Proposal {
 
 /**
  * Returns the delay below a minute at which a deployment of `frequency` meets the fewest of
- * `others`; of several, the one farthest from them, up to half a minute; of these, the first. Two
- * schedules meet if their delays are equal modulo the greatest common divisor of their periods:
- * then, and only then, is there an instant at which both are due.
+ * `others`; if there are several, the one farthest from them (up to half a minute), and of those
+ * the first. Two schedules meet if their delays are equal modulo the greatest common divisor of
+ * their periods: then, and only then, is there an instant at which both are due.
  */
 export function proposeDelay(frequency: number, others: readonly Timing[]): Proposal {
   const circles = others.map((other) => ({

@@ -48,7 +48,8 @@ const QUERY_TIMEOUT_MS = 3000;
 const QUERY_TRIES = 3;
 // How long an IPv4 answer waits for IPv6: the resolution delay of RFC 8305 section 3.
 const WAIT_FOR_IPV6_MS = 50;
-// An IPv6 answer waits longer for IPv4: dialled first, and perhaps all that this machine has.
+// An IPv6 answer waits longer for IPv4, which is dialled first and may be all that this machine
+// has.
 const WAIT_FOR_IPV4_MS = 2000;
 const WAIT_FOR_SYSTEM_MS = 2000;
 const HOSTS_FILE_TTL_MS = 10_000;

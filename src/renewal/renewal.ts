@@ -1,4 +1,4 @@
-// Renews the tokens that calls use, ahead of their expiry, beside the scheduler. A claim in the
+// Renews the tokens that calls use, ahead of their expiry, alongside the scheduler. A claim in the
 // database keeps other processes from renewing the same token.
 import { isUnavailable } from "../model/errors.ts";
 import { createCron } from "../runtime/cron.ts";

@@ -11,7 +11,7 @@ export interface Fact {
 const ELSEWHERE = new Set(["level", "time", "msg", "role", "err", "pid", "hostname"]);
 /** An agent's own ids, the same in each of its lines. */
 const STEADY = new Set(["location_id", "agent_id"]);
-/** Fields that name what a line is about; beside them, ids only lengthen the line. */
+/** Fields that name what a line is about; next to them, ids only lengthen the line. */
 const NAMES = ["call_name", "workflow_name"];
 const ID = /^[0-9a-z]{26}$/;
 const SHOWN_OF_ID = 10;

@@ -83,7 +83,7 @@ export function createBeat(options: BeatOptions) {
       await recordLateRuns(options, now, renew);
       return held !== undefined;
     },
-    /** Up to the last beat: after a pause, a run may be unpublished only for want of a beat. */
+    /** Up to the last beat: after a pause, a run may be unpublished because no beat has come. */
     async reconcile(signal?: AbortSignal): Promise<void> {
       if (published !== undefined) await reconcile(options, published, signal);
     },

@@ -72,7 +72,7 @@ export interface StatChange {
   readonly summary: Summary;
 }
 
-/** How statistics change by results that are added, and MISSED results that they replace. */
+/** How statistics change when results are added and replace MISSED results. */
 export function statChanges(
   added: readonly CountedResult[],
   replaced: readonly CountedPlace[],

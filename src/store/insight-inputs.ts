@@ -28,7 +28,7 @@ interface AtOnce {
   readonly reports: number;
 }
 
-/** SQLite blocks the process while a statement runs: with these, a few milliseconds. */
+/** SQLite blocks the process while a statement runs: with these limits, for a few milliseconds. */
 const IN_PROCESS: AtOnce = { counted: 4000, searched: 20_000, reports: 1 };
 
 /**

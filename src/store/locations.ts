@@ -16,7 +16,7 @@ export const createLocationStore = ({ kysely, rowLocks }: Database) => ({
   },
   /** Lists the locations, oldest first, without removed ones: the first is the default location. */
   list: (): Promise<StoredLocation[]> => oldestFirst(kysely).where("removed", "is", null).execute(),
-  /** Until this transaction ends, no other removes or holds a location. */
+  /** Until this transaction ends, no other transaction removes or holds a location. */
   async lockAll(): Promise<void> {
     if (rowLocks) await oldestFirst(kysely).forUpdate().execute();
   },

@@ -93,7 +93,7 @@ const partitionName = (table: DividedTable, day: number): string =>
 
 /** Returns false if other transactions use the table all the time. */
 export const dropPartition = (database: Database, { name }: Partition): Promise<boolean> =>
-  // `detach … concurrently` does not work beside a partition for all other values.
+  // PostgreSQL rejects `detach … concurrently` where there is a default partition.
   withLock(database, async (run) => void (await run(sql`drop table ${sql.table(name)}`)));
 
 type Run = (statement: RawBuilder<unknown>) => Promise<{ readonly rows: readonly unknown[] }>;

@@ -32,7 +32,7 @@ export interface RestoreOptions {
   readonly clock: Clock;
   readonly onCopied: OnCopied;
   readonly onChecking: () => void;
-  /** Called once nothing but the copy's name is missing. */
+  /** Called when the copy is ready, just before it gets its name. */
   readonly onReady: () => void;
 }
 

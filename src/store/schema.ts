@@ -97,7 +97,7 @@ interface LocationsTable {
   region: string;
   created: number;
   key_version: Generated<number>;
-  /** When the newest version of the key takes over; null if it has. */
+  /** When the newest version of the key takes over; null once it has. */
   key_changed: number | null;
   /** When it was removed; null if it was not. */
   removed: number | null;

@@ -127,7 +127,7 @@ describe.each(storeKinds)("the histogram of a call on %s", (storeKind) => {
     expect(many.status).toBe(200);
     expect((await get("kind=HOUR&time=2026-01-01&until=2026-10-01")).body).toMatchObject({
       error: 400,
-      error_msg: expect.stringMatching(/400 periods of kind HOUR.*take a longer kind/) as string,
+      error_msg: expect.stringMatching(/400 periods of kind HOUR.*use a longer kind/) as string,
     });
   });
 });

@@ -109,7 +109,7 @@ describe("a waterfall", () => {
       [-1, 0],
     ]);
     expect(lines[0]).toMatch(/^ {2}DNS +-$/);
-    expect(lines[6]).toMatch(/^ {2}total +101\.0 ms {2}of which up to 1\.000 ms /);
+    expect(lines[6]).toMatch(/^ {2}total +101\.0 ms {2}up to 1\.000 ms of it /);
   });
 
   it("continues over redirects", () => {

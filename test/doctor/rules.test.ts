@@ -175,7 +175,7 @@ describe("the scheduler", () => {
     const lease = { expires_at: NOW + 5000, cursor };
     const stuck = { ...well, lease, opening: [cursor - 600_000], expired: 7 };
     expect(schedulerFindings(stuck).slice(1).map(textOf)).toEqual([
-      "warning: 1 slot that the scheduler has passed is not open in full, the oldest of 2026-10-05T11:50:00Z (allowed: those of the last two minutes)",
+      "warning: 1 slot that the scheduler has passed is not fully open, the oldest from 2026-10-05T11:50:00Z (allowed: those of the last two minutes)",
       "failure: 7 runs without an outcome expired more than a minute ago and are not recorded as MISSED",
     ]);
   });

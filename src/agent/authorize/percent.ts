@@ -1,4 +1,4 @@
-// Percent-encoding of strings that have one character per byte, and their order.
+// Percent-encodes and sorts strings that have one character per byte.
 
 /** Escapes all but the unreserved characters (RFC 3986 section 2.3). */
 export const encodeBytes = (bytes: string): string => bytes.replace(/[^\w\-.~]/g, escapeByte);

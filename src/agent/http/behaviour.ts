@@ -22,7 +22,7 @@ const PREFIX = "apimetrics:";
 /**
  * Ignores other tags; the last of several for one setting wins. A number above the maximum is
  * lowered to it (timeout 120 s, redirects 50). A malformed number is a fault of the definition,
- * returned as a sentence: a default would measure something else than what was asked for.
+ * returned as a sentence: a default would measure something that the user did not ask for.
  */
 export function readBehaviour(tags: readonly string[]): Behaviour | string {
   let behaviour = DEFAULT_BEHAVIOUR;

@@ -91,7 +91,7 @@ function refusal({ onRefusal }: Network, trace: Trace, refused: Refusal): CallFa
   );
 }
 
-/** Shows of the host what the result shows of it, in its URL. */
+/** Shows as much of the host as the result's URL shows. */
 function shown({ host, port, addresses }: Refusal, { url, secrets = [] }: HttpRequest): Refusal {
   const mask = createMask(secrets);
   if (mask(url.href).includes(host)) return { host, port, addresses };

@@ -86,9 +86,9 @@ export function createCookies(clock: Clock) {
 }
 
 /**
- * RFC 6265bis section 5.7: ignores a Domain beyond ASCII, for which tough-cookie may throw; a host
- * that is a public suffix, as one of a single label, or an address keeps a cookie of its own Domain
- * to itself, which tough-cookie would refuse.
+ * RFC 6265bis section 5.7: ignores a Domain with non-ASCII characters, for which tough-cookie may
+ * throw. If the host is an address or a public suffix (a single label, for example), a cookie whose
+ * Domain is that host is for that host only; tough-cookie would refuse it.
  */
 function readCookie(text: string, { hostname }: URL): Cookie | undefined {
   const cookie = text.length > MAX_SET_COOKIE_BYTES ? undefined : Cookie.parse(text);
@@ -100,7 +100,9 @@ function readCookie(text: string, { hostname }: URL): Cookie | undefined {
 
 const NEVER_THROW = { allowSpecialUseDomain: true, ignoreError: true };
 
-/** tough-cookie decodes the path of a URL, but not the `Path` of a cookie: undoes the first. */
+/**
+ * tough-cookie decodes the path of a URL, but not the `Path` of a cookie: prevents the decoding.
+ */
 const asWritten = (url: URL): string => url.href.replaceAll("%", "%25");
 
 const idOf = ({ domain, path, key }: Cookie): string => JSON.stringify([domain, path, key]);

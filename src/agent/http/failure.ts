@@ -93,8 +93,8 @@ export function connectFailure(cause: unknown, target: string): CallFailure {
     return new CallFailure("connect_timeout", `${target} did not answer`, {
       cause,
     });
-  // On Linux, EADDRNOTAVAIL means for IPv6 that the machine has no such address; for IPv4, that its
-  // ports are used up.
+  // On Linux, EADDRNOTAVAIL means that the machine has no IPv6 address or, for an IPv4 target, that
+  // its ports are used up.
   const noFamily = code === "EADDRNOTAVAIL" && target.startsWith("[");
   return (
     (noFamily ? undefined : shortage(cause)) ??

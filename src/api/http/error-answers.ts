@@ -13,7 +13,7 @@ import { HttpError, toAnswer } from "./errors.ts";
 import { MAX_BODY_BYTES } from "./json-body.ts";
 import { API_PREFIX } from "./serve-endpoint.ts";
 
-/** Sent with every answer unless it sets others: no cache may keep what needed a key. */
+/** Sent with every answer unless it sets others: no cache may keep an answer that needed a key. */
 export const SAFE_HEADERS = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",

@@ -87,7 +87,7 @@ const hooks: DocumentHooks<Deployment> = {
 
 const DELETED = "the deployment was deleted before its run";
 
-/** Cancels the deployment's runs of these targets, which it had one after another. */
+/** Ends the schedule, and cancels the deployment's runs of its current and former targets. */
 async function endSchedule(store: Store, id: string, targetIds: readonly string[]): Promise<void> {
   const now = await store.now();
   await store.schedules.remove(id, now);

@@ -114,7 +114,7 @@ function periodsBetween(kind: PeriodKind, from: number, until: number): number[]
   for (let time = periodStart(kind, from); time <= until; time = periodEnd(kind, time)) {
     if (times.length === MAX_PERIODS)
       throw invalid(
-        `until: '${formatInstant(until)}' is more than ${MAX_PERIODS} periods of kind ${kind} after time: take a longer kind`,
+        `until: '${formatInstant(until)}' is more than ${MAX_PERIODS} periods of kind ${kind} after time: use a longer kind`,
       );
     times.push(time);
   }

@@ -58,7 +58,9 @@ const hooks: DocumentHooks<Token> = {
   removed: (change, id) => assertUnused(change, "Token", "token_id", id, ["call"]),
 };
 
-/** Lets the token go where its setting leads now, if its owner may still read the setting. */
+/**
+ * Binds the token to its setting's current destination, if its owner may still read the setting.
+ */
 async function rewritten({ store, principal }: Change, token: Token): Promise<Token> {
   const setting = await store.documents.get("auth_setting", token.meta.auth_id);
   if (!setting || !canRead(principal, setting)) return token;

@@ -34,7 +34,10 @@ export function createHubOpener(options: OpenerOptions) {
 
 export type AgentOpener = ReturnType<typeof createAgentOpener>;
 
-/** Opens what the hub sends; gives back ticks that do not open, since another agent's key may. */
+/**
+ * Opens what the hub sends; gives back ticks that do not open, since another agent's key may open
+ * them.
+ */
 export function createAgentOpener(options: OpenerOptions) {
   const { log, clock, sealerOf } = options;
   const logRefusal = createRefusalLog({ clock, log });
