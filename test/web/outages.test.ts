@@ -239,7 +239,7 @@ it("keeps the keyboard's focus in place", async () => {
   await page.goto(`${pages.api}/environment?workspace=many`);
   await page.getByRole("button", { name: "Show more" }).focus();
   await page.keyboard.press("Enter");
-  await expect.poll(() => focused(page)).toBe("That is all.");
+  await expect.poll(() => focused(page)).toBe("End of the list.");
 
   await page.goto(`${pages.api}/calls/${many}`);
   await page.getByRole("button", { name: "Deploy", exact: true }).first().click();
@@ -310,7 +310,7 @@ it("keeps the order of the words around a name that changes the direction of tex
   await page.getByText('Deleted the call "paygnp.exe"', { exact: true }).waitFor();
 });
 
-it("counts what is gone as deleted once the answer to its deletion was lost", async () => {
+it("counts a missing object as deleted if the answer to its deletion was lost", async () => {
   const { id } = await pages.client.send<Made>("POST", "/calls/", {
     meta: { name: "Gone" },
     request: { method: "GET", url: "https://example.com/" },
@@ -385,7 +385,7 @@ it("closes a dialog about what is gone", async () => {
   await seesItGone(`/tokens/${token.id}/`, "Edit Shop", "Token not found");
 });
 
-it("does not replace a variable that others changed or deleted unasked", async () => {
+it("asks before it replaces a variable that others changed or deleted", async () => {
   const { client } = pages;
   const path = "/environment/shop/password";
   await client.send("POST", path, { value: "first" });

@@ -392,7 +392,7 @@ async function namesVariableOnce({ client, ...pages }: Pages): Promise<void> {
     settings: { custom_variables: { tenant: SECRETS.variable, region: "another" } },
   });
 
-  // Nor does a run take one of two values.
+  // A run does not take one of two values either.
   const call = await client.createCall("https://shop.example/");
   await page.goto(`${pages.api}/calls/${call}`);
   const panel = page.getByRole("region", { name: "Run now" });
@@ -442,7 +442,7 @@ async function asksAgainForKey({ client, ...pages }: Pages): Promise<void> {
   await breakOff(path, "POST");
   const issue = page.getByRole("button", { name: "Issue the key" });
   await issue.click();
-  await page.getByText("The answer of Sonde broke off. Try again.").waitFor();
+  await page.getByText("Sonde's answer broke off. Try again.").waitFor();
   await page.unroute(path);
   await issue.click();
   await page.getByRole("heading", { name: "The new key" }).waitFor();
@@ -451,5 +451,5 @@ async function asksAgainForKey({ client, ...pages }: Pages): Promise<void> {
 
   await breakOff(path, "GET");
   await page.goto(`${pages.api}/keys`);
-  await page.getByText("The answer of Sonde broke off. Try again.").waitFor();
+  await page.getByText("Sonde's answer broke off. Try again.").waitFor();
 }

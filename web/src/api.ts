@@ -94,7 +94,7 @@ export async function sendVersioned<T>(
   });
   const answer = (await response.json().catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
-    if (response.ok) throw new ApiError(0, "The answer of Sonde broke off. Try again.");
+    if (response.ok) throw new ApiError(0, "Sonde's answer broke off. Try again.");
     return {};
   })) as T & { readonly error_msg?: string };
   if (isAnswered(response) && unanswered?.change === change) unanswered = undefined;

@@ -73,5 +73,5 @@ export function useSending(
 }
 
 const INVALID = "[aria-invalid='true']";
-/** What is wrong beside the fields; in a long form, its button is far below. */
+/** The notice of faults that no field shows; in a long form, the button is far below it. */
 const NOTICE = ".notice.fail";

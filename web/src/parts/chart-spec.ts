@@ -28,7 +28,7 @@ export interface ChartMarks {
 }
 
 export interface ChartSpec {
-  /** Ascending: epoch milliseconds, or numbers where `isTime` is false. */
+  /** Ascending: epoch milliseconds, or plain numbers if `isTime` is false. */
   readonly x: readonly number[];
   readonly series: readonly ChartSeries[];
   readonly marks?: readonly ChartMarks[];

@@ -8,7 +8,7 @@ const MOST_SHOWN = 50;
 export interface Option {
   readonly id: string;
   readonly name: string;
-  /** Beside the name; searched too. */
+  /** Shown next to the name; searched too. */
   readonly note?: string;
 }
 

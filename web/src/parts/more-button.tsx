@@ -16,7 +16,7 @@ export function MoreButton({
   if (!hasMore)
     return isPressed ? (
       <p class="muted no-print" tabIndex={-1} ref={end}>
-        That is all.
+        End of the list.
       </p>
     ) : null;
   const press = (): void => {

@@ -26,6 +26,6 @@ export function NoAgent({ at, children }: NoAgentProps) {
   );
 }
 
-/** The mark beside the name of the location. */
+/** The mark next to the name of the location. */
 export const NoAgentMark = ({ at }: Pick<NoAgentProps, "at">) =>
   useLacks()(at) && <State tone="warn" word="No agent" />;

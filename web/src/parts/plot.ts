@@ -126,7 +126,10 @@ function optionsOf(box: HTMLElement, context: PlotContext): UPlot.Options {
 /** The steps between the marks of an axis of counts. */
 const COUNTS = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000].flatMap((n) => [n, 2 * n, 5 * n]);
 
-/** Blanks labels that repeat the one before: marks may be closer than labels can tell. */
+/**
+ * Blanks labels that repeat the one before: marks may be too close together for their labels to
+ * differ.
+ */
 const withoutRepeats = (labels: readonly string[]): string[] =>
   labels.map((label, at) => (label === labels[at - 1] ? "" : label));
 

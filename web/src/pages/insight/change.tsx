@@ -1,4 +1,4 @@
-// The measures of a report beside those of the previous period.
+// The measures of a report next to those of the previous period.
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import type { InsightReport } from "../../insights.ts";
 import { formatMs, formatPercent } from "../../parts/number.ts";

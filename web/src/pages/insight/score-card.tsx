@@ -37,7 +37,7 @@ export function ScoreCard({ kind, report }: ScoreCardProps) {
       )}
       <dl class="facts">
         <div>
-          <dt>Place among your calls</dt>
+          <dt>Rank among your calls</dt>
           <dd>{rank === -1 ? "–" : rank}</dd>
         </div>
         <div>

@@ -116,7 +116,7 @@ export const AUTH_TYPES: Readonly<Record<AuthType, AuthTypeInfo>> = {
   },
   OAUTH2_JWS: {
     name: "OAuth 2 with a JWS",
-    effect: "Signs the body of each request (RFC 7515), beside the bearer token.",
+    effect: "Signs the body of each request (RFC 7515), in addition to the bearer token.",
     clientSecret: "Private key in PEM, or shared secret (client secret)",
     isPem: true,
     texts: ["algorithm", "key_id", "header_name"],
