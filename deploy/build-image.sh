@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the image of a release and tries it: starts the demo as docs/deployment.md says, reads a
+# Builds the image of a release and tests it: starts the demo as docs/deployment.md says, reads a
 # result, and stops it. Needs docker or podman.
 #
 #   deploy/build-image.sh [option of the build …]

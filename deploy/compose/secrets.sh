@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes the passwords and keys that do not exist yet, each in a volume that only those who need it
-# mount, and gives the volumes to the users of their containers. Runs as root, without a network.
+# Generates the passwords and keys that do not exist yet, each in a volume that only the services
+# that need it mount, and gives the volumes to the users of their containers. Runs as root, without
+# a network.
 set -eu
 umask 077
 
