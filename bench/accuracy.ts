@@ -1,4 +1,4 @@
-// The error of Sonde's reported times, against a target that knows its own delay, and beside
+// The error of Sonde's reported times, against a target that knows its own delay, and compared with
 // blackbox_exporter under the same load.
 import type { Frequency } from "../src/model/slots.ts";
 import type { Blackbox } from "./support/blackbox.ts";

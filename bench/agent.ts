@@ -1,5 +1,5 @@
-// The agent's calls per second on one core and its CPU per call, beside blackbox_exporter and a
-// bare undici request over a fresh connection. All take turns on the same target.
+// The agent's calls per second on one core and its CPU per call, compared with blackbox_exporter
+// and a bare undici request over a fresh connection. All take turns on the same target.
 import { inParallel } from "./support/load.ts";
 import { startRole } from "./support/agent-role.ts";
 import { runBenchmark } from "./support/benchmark.ts";

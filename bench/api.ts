@@ -1,5 +1,5 @@
-// The API's requests per second on one core, beside a bare Fastify over node:sqlite that does the
-// same without keys, rights and audit.
+// The API's requests per second on one core, compared with a bare Fastify over node:sqlite that
+// does the same without keys, rights and audit.
 import { once } from "node:events";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// Removal of expired results and details on SQLite, beside the scheduler's beat in the same thread:
+// Removal of expired results and details on SQLite, while the scheduler beats in the same thread:
 // rows per second, and the lateness of beats.
 import { execFileSync } from "node:child_process";
 import { DatabaseSync } from "node:sqlite";

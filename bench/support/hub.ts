@@ -1,4 +1,5 @@
-// Starts Sonde's processes on the measured core or beside it: one with every role, or one for each.
+// Starts Sonde's processes on the measured core or on the other one: one with every role, or one
+// for each.
 import { createPostgres, createSqlite, NO_POSTGRES } from "./database.ts";
 import type { BenchDatabase } from "./database.ts";
 import type { Benchmark } from "./benchmark.ts";
