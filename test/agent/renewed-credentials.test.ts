@@ -114,7 +114,7 @@ const EXPIRED = "credential_expired: the token 'A token' expired at 2026-10-01T1
 it.each<[string, readonly (CallCredentials | null)[], number, string]>([
   ["nobody answers requests", [], 0, EXPIRED],
   // Asked every second for ten seconds, twice in a run.
-  ["the hub is not heard", [null], 20, EXPIRED],
+  ["the hub does not answer", [null], 20, EXPIRED],
   ["the hub never has another", [{ authorization: OLD }], 20, EXPIRED],
   ["the hub no longer knows the run", [{}], 2, EXPIRED],
   [

@@ -140,7 +140,7 @@ it("records no values", async () => {
   expect(JSON.stringify(entries)).not.toMatch(/s3cret|cl1ent|v4lue/);
 });
 
-it("records of a sealed value only where it is, in few words however long the names", async () => {
+it("records only the place of a sealed value, briefly however long the names are", async () => {
   await using api = await startApi();
   const many = (start: string, value: unknown) =>
     Object.fromEntries(Array.from({ length: 90 }, (_, n) => [`${start}${n}`, value]));

@@ -1,4 +1,4 @@
-// The present state of calls, over the locations where they are deployed, on both databases.
+// The current state of calls, over the locations where they are deployed, on both databases.
 import { describe, expect, it } from "vitest";
 import type { PendingRun } from "../../src/store/records.ts";
 import { createCall, create, startApi } from "../support/api.ts";

@@ -158,7 +158,7 @@ it.each([
   ["256 characters", "k".repeat(256)],
   ["a space", "a b"],
   ["two of them", "a, b"],
-  ["what is not ASCII", "k\u00e9"],
+  ["non-ASCII characters", "k\u00e9"],
 ])("refuses a key of %s", async (_, key) => {
   await using api = await startApi();
   const { status, body } = await api.send(post(key));

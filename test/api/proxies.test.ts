@@ -1,4 +1,4 @@
-// The API behind proxies: which addresses it takes its clients to have, and what it calls itself.
+// The API behind proxies: which client addresses it records, and by which URL it names itself.
 import { expect, it } from "vitest";
 import { sharedApi, startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
@@ -26,13 +26,18 @@ const signIn = async ({ api }: TestApi, key: string, remoteAddress: string, forw
 it.each([
   ["a trusted proxy's client", ["10.0.0.0/8"], "203.0.113.9", "203.0.113.9"],
   ["the client in front of two", ["10.0.0.0/8"], "203.0.113.9, 10.9.9.9", "203.0.113.9"],
-  ["not who pretends to be one", ["10.0.0.0/8"], "192.0.2.1, 203.0.113.9", "203.0.113.9"],
+  [
+    "the client, not the address that it claims",
+    ["10.0.0.0/8"],
+    "192.0.2.1, 203.0.113.9",
+    "203.0.113.9",
+  ],
   ["the proxy itself, if another is trusted", ["10.1.2.4"], "203.0.113.9", PROXY],
   ["the client of one proxy", 1, "192.0.2.1, 203.0.113.9", "203.0.113.9"],
   ["the client of two proxies", 2, "192.0.2.1, 203.0.113.9, 192.0.2.7", "203.0.113.9"],
   ["a client with a port", 1, "203.0.113.9:52100", "203.0.113.9"],
   ["an IPv6 client with a port", 1, "[2001:db8::9]:52100", "2001:db8::9"],
-  ["the proxy, for what is no address", 1, "<script>", PROXY],
+  ["the proxy, if the entry is no address", 1, "<script>", PROXY],
   ["the proxy, by default", undefined, "203.0.113.9", PROXY],
 ])("records %s", async (_, trustProxy, forwardedFor, client) => {
   await using api = await startApi({ config: { ...(trustProxy && { trustProxy }) } });

@@ -75,7 +75,7 @@ describe("signing in", () => {
     expect(setCookie(answer)).toMatch(/^sonde=/);
   });
 
-  it("with a code works once, also where two race", async () => {
+  it("with a code works once, even if two requests race", async () => {
     const code = await newSignInCode(api.store, api.ann.key_id);
     const answers = await Promise.all([signIn(api, code), signIn(api, code)]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 401]);

@@ -85,7 +85,7 @@ describe("the series of a call", () => {
 });
 
 describe("the bound of series", () => {
-  it("does not count calls that have got series since", () => {
+  it("does not count calls that have series by now", () => {
     const listing = createListing(1);
     const record = (call: string): void => {
       const pair = listing.find(ran(call, T0));

@@ -1,4 +1,4 @@
-// The ids of a process's agents, across restarts and beside other processes.
+// The ids of a process's agents, across restarts and alongside other processes.
 import { expect, it } from "vitest";
 import { claimAgentIds } from "../../src/compose/agent-id.ts";
 import { openDataDir } from "../../src/runtime/data-dir.ts";

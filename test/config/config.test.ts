@@ -377,8 +377,8 @@ describe("an invalid value", () => {
     ["no certificate", "SONDE_DATABASE_CA", "/etc/ssl/ca.pem"],
     ["one connection, which a transaction may need", "SONDE_DATABASE_CONNECTIONS", "1"],
     ["no time", "SONDE_DATABASE_TIMEOUT", "0"],
-    ["a choice that there is not", "SONDE_MIGRATE", "no"],
-    ["a mode of TLS that may do without", "SONDE_DATABASE_URL", "postgres://db/s?sslmode=prefer"],
+    ["an unknown choice", "SONDE_MIGRATE", "no"],
+    ["a mode in which TLS is optional", "SONDE_DATABASE_URL", "postgres://db/s?sslmode=prefer"],
     ["31 bytes", "SONDE_MASTER_KEY", "00".repeat(31)],
     ["no seed", "SONDE_NATS_CREDENTIALS", "-----BEGIN NATS USER JWT-----"],
   ])("is rejected: %s", (_, name, value) => {

@@ -21,7 +21,7 @@ import { layOutImage } from "./image-files.ts";
 import { addProgram } from "./sandbox.ts";
 import type { Sandbox } from "./sandbox.ts";
 
-/** Programs that the services' scripts run beside Node; the base image has them. */
+/** Programs other than Node that the services' scripts run; the base image has them. */
 const TOOLS = ["sh", "cat", "chown", "grep", "head", "base64", "mv", "sed", "tr"];
 const REPLICAS_FROM = 100;
 
@@ -36,7 +36,7 @@ export interface Ground extends Disposable {
   sandboxOf(service: Service, replica?: number): Sandbox;
 }
 
-/** `settings` go to every process, beside those of its service. */
+/** `settings` go to every process, in addition to those of its service. */
 export function createGround(
   services: readonly Service[],
   settings: Readonly<Record<string, string>>,

@@ -42,7 +42,7 @@ const STARTS: Readonly<Record<string, Start>> = {
   postgres: startDatabase,
 };
 
-/** `settings` go to every process of Sonde, beside those of its service. */
+/** `settings` go to every process of Sonde, in addition to those of its service. */
 export function composeWithoutContainers(
   services: readonly Service[],
   settings: Readonly<Record<string, string>>,

@@ -51,7 +51,7 @@ type Json<T> = T extends string ? \`\${T}\` : T extends object ? { [K in keyof T
 
 /**
  * Returns what the compiler reports when it checks these dashboards by Grafana's types; empty if
- * all is right.
+ * nothing is wrong.
  */
 export async function typeFaults(texts: readonly string[]): Promise<string> {
   mkdirSync(CACHE, { recursive: true });

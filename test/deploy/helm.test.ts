@@ -296,7 +296,7 @@ describe("a pod of the chart", () => {
     expect(workload.container["resources"]).toMatchObject({ requests: {}, limits: {} });
   });
 
-  it("has the time to stop that Sonde may take", () => {
+  it("has as much time to stop as Sonde may take", () => {
     for (const { workload } of serving) {
       const pause = workload.container.lifecycle?.preStop.sleep.seconds ?? 0;
       const seconds = (workload.pod.terminationGracePeriodSeconds ?? 30) - pause;
@@ -426,7 +426,7 @@ describe("the resources around the pods", () => {
     ]);
   });
 
-  it("lets the hub reach what its settings name, and only its scheduler the world", () => {
+  it("lets the hub reach what its settings name, and only its scheduler reach public addresses", () => {
     const ports = (example: Example, name: string) =>
       egressOf(example, name).map(({ ports = [] }) => ports.map(({ port }) => port));
     expect(ports("hub", "sonde-hub")).toEqual([[53, 53], [4222], [5432]]);

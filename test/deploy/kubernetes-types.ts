@@ -33,7 +33,9 @@ interface Typed {
   readonly kind: string;
 }
 
-/** Returns what the compiler reports; empty if all is right. Throws on an unknown `apiVersion`. */
+/**
+ * Returns what the compiler reports; empty if nothing is wrong. Throws on an unknown `apiVersion`.
+ */
 export async function typeFaults(manifests: readonly Typed[]): Promise<string> {
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, "check-"));

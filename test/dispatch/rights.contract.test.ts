@@ -50,13 +50,13 @@ describe.each(storeKinds)("a run dispatched from %s", (kind) => {
     ["of its owner", ANN, ANN, null],
     ["of a colleague", shared, BOB, null],
     [
-      "of a colleague, not shared any more",
+      "of a colleague, no longer shared",
       ANN,
       BOB,
       "the deployment's owner may no longer run the %",
     ],
     [
-      "by hand, not shared any more",
+      "by hand, no longer shared",
       ANN,
       { ...BOB, trigger: "MANUAL", deployment_id: null },
       "the caller may no longer run the %",

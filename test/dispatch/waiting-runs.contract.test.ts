@@ -59,7 +59,7 @@ describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
     dispatch({ store, bus, waiting }, runs, now);
   const idsOf = (runs: readonly PendingRun[]) => runs.map(({ result_id }) => result_id);
 
-  it("are sent until their owner's have a mebibyte, also in several pages, and again later", async () => {
+  it("are sent until their owner has a mebibyte waiting, over several pages too, and again later", async () => {
     const runs = await runsOf(6, { target_id: await insertCall(300 * KIB) });
     const others = await runsOf(1, { target_id: await insertCall(300 * KIB, "bob"), owner: "bob" });
     await send(runs.slice(0, 2));

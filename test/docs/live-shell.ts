@@ -1,5 +1,5 @@
-// Starts a live system, and a shell beside it that runs the blocks of the runbooks. Each role has a
-// process of its own, on PostgreSQL and NATS, watched by Prometheus.
+// Starts a live system, and a shell that runs the blocks of the runbooks. Each role has a process
+// of its own, on PostgreSQL and NATS, watched by Prometheus.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
 // A PostgreSQL that is too slow: statements are cancelled, also on the server, and an exhausted
-// pool answers instead of waiting for ever.
+// pool answers instead of waiting forever.
 import { sql } from "kysely";
 import { describe, expect, inject, it } from "vitest";
 import { isUnavailable } from "../../src/model/errors.ts";

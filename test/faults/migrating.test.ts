@@ -1,5 +1,5 @@
-// Migrating a schema that is in use: from several processes at once, beside a backup, or only when
-// the operator says so.
+// Migrating a schema that is in use: from several processes at once, during a backup, or only when
+// the operator orders it.
 import { setTimeout as pause } from "node:timers/promises";
 import { sql } from "kysely";
 import type { Kysely } from "kysely";

@@ -34,7 +34,7 @@ import { T0 } from "../support/runs.ts";
 import { until } from "../support/until.ts";
 
 /**
- * Stands still, so that a bus's bound of 5 s never passes, however long a server takes to come
+ * Stands still, so that a bus's time limit of 5 s never passes, however long a server takes to come
  * back.
  */
 const standing: Clock = { ...systemClock, monotonic: () => 0 };

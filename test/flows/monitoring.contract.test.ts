@@ -279,7 +279,7 @@ describe("an agent with 20 places", () => {
     return Object.assign(slow, { letGo });
   }
 
-  it("executes an owner's scheduled runs in time beside 60 slow manual runs of another", async () => {
+  it("executes an owner's scheduled runs in time despite 60 slow manual runs of another", async () => {
     await using slow = await startSlowTarget();
     await using stack = await start({
       concurrency: 20,

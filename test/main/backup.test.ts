@@ -1,5 +1,4 @@
-// `sonde backup` and `sonde restore` as an operator uses them, beside a running service and after
-// one.
+// `sonde backup` and `sonde restore` as an operator uses them, during a service's run and after it.
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import {
@@ -39,7 +38,7 @@ let target: HttpTarget;
 let filled: DataFolder;
 /** The backup of `filled`. */
 let backup: string;
-/** Recorded results in it beside the simulated ones. */
+/** Recorded results in it, in addition to the simulated ones. */
 const MORE = 3;
 
 beforeAll(async () => {
@@ -106,7 +105,7 @@ const newFolder = () => {
 };
 
 describe("sonde backup", { timeout: 120_000 }, () => {
-  it("copies the database, and says what to keep beside it", async () => {
+  it("copies the database, and says what else to keep", async () => {
     const copy = join(filled.path, "copy.db");
     const { code, stdout, stderr } = await run(filled, "backup", copy);
     expect([code, stderr]).toEqual([

@@ -326,7 +326,7 @@ describe("a command without its service", () => {
   });
 });
 
-it("works beside a service with nothing set but its port and data folder", async () => {
+it("works on the service's machine with nothing set but its port and data folder", async () => {
   const settings = { SONDE_DATA_DIR: service.dataDir, SONDE_PORT: new URL(url).port };
   let stdout = "";
   await runCommand(["calls", "list"], settings, (text) => void (stdout += text));

@@ -172,7 +172,7 @@ describe("serve --demo", () => {
     expect(await callsOf(client)).toHaveLength(5);
   });
 
-  it("starts no demo beside another process that has none", async () => {
+  it("starts no demo while another process without one serves the folder", async () => {
     using folder = makeFolder();
     const options = { folder: folder.path };
     await using first = startSonde(["serve"], options);
@@ -283,7 +283,7 @@ it("prints an address of the ops server that opens, over IPv6 too", async () => 
   expect((await fetch(`${url}/livez`)).status).toBe(200);
 });
 
-describe("beside a serving process", { timeout: 120_000 }, () => {
+describe("while a process serves", { timeout: 120_000 }, () => {
   it("keys are issued and revoked with immediate effect, and locations are added", async () => {
     using folder = makeFolder();
     const options = { folder: folder.path, env: { SONDE_BOOTSTRAP_KEY: KEY } };

@@ -119,7 +119,7 @@ describe("sonde simulate", () => {
       [...SIZE, "--org", "acme"],
       "--org 'acme' needs --owner: each owner is in one organization, or in none",
     ],
-  ])("rejects %j with one line, and makes nothing", async (args, message) => {
+  ])("rejects %j with one line, and creates nothing", async (args, message) => {
     using folder = makeFolder();
     const print = vi.fn<(text: string) => void>();
     const environment = { SONDE_DATA_DIR: folder.dataDir };

@@ -1,4 +1,4 @@
-// The present state of a call, from the newest outcomes at its locations.
+// The current state of a call, from the newest outcomes at its locations.
 import { describe, expect, it } from "vitest";
 import { stateNow } from "../../src/model/call-state.ts";
 import type { CallState } from "../../src/model/call-state.ts";

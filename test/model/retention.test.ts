@@ -25,7 +25,7 @@ describe("what is kept", () => {
       { details: "2026-11-21", raw: "2026-10-26", hours: "2026-10-24", audit: "2026-11-21" },
     ],
     [
-      "is no detail without its result",
+      "includes no detail without its result",
       { ...days, details: 90, raw: 14 },
       now,
       { details: "2026-11-08", raw: "2026-11-08", hours: "2025-10-18", audit: "2026-01-26" },

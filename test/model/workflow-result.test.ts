@@ -12,13 +12,8 @@ const results = (codes: readonly ResultCode[]): Result[] =>
   codes.map((result) => aResult(aRun(), { result }));
 
 it.each<[string, ResultCode[], ResultCode, string | null]>([
-  ["that all passed", ["COMPLETE", "COMPLETE"], "COMPLETE", "PASS"],
-  [
-    "of which one failed",
-    ["COMPLETE", "HTTP_SERVER_ERROR", "SKIPPED"],
-    "HTTP_SERVER_ERROR",
-    "FAIL",
-  ],
+  ["whose calls all passed", ["COMPLETE", "COMPLETE"], "COMPLETE", "PASS"],
+  ["with a failed call", ["COMPLETE", "HTTP_SERVER_ERROR", "SKIPPED"], "HTTP_SERVER_ERROR", "FAIL"],
   ["that failed twice", ["CONNECTION_ERROR", "HTTP_SERVER_ERROR"], "CONNECTION_ERROR", "FAIL"],
   [
     "with a warning before a failure",
@@ -27,13 +22,18 @@ it.each<[string, ResultCode[], ResultCode, string | null]>([
     "FAIL",
   ],
   [
-    "with a warning and one that could not run",
+    "with a warning and a call that could not run",
     ["UNABLE_TO_RUN", "HTTP_REDIRECT_ERROR"],
     "HTTP_REDIRECT_ERROR",
     "WARNING",
   ],
   ["with our own fault", ["COMPLETE", "AGENT_ERROR"], "AGENT_ERROR", null],
-  ["of which one could not run", ["COMPLETE", "SKIPPED", "UNABLE_TO_RUN"], "UNABLE_TO_RUN", null],
+  [
+    "with a call that could not run",
+    ["COMPLETE", "SKIPPED", "UNABLE_TO_RUN"],
+    "UNABLE_TO_RUN",
+    null,
+  ],
   ["that was cut off", ["COMPLETE", "SKIPPED"], "SKIPPED", null],
 ])("a workflow %s ends as its worst call did", (_what, codes, result, category) => {
   const outcome = outcomeOfWorkflow(results(codes));

@@ -1,4 +1,5 @@
-// How slots are opened: inside the database, in pages, and after an outage the present slot first.
+// How slots are opened: inside the database, in pages, and, after an outage, starting with the
+// current slot.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
@@ -152,7 +153,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     expect(ledger.pending).toEqual([]);
   });
 
-  it("publish the present one before recording an outage, and continue after a kill", async () => {
+  it("publish the current one before recording an outage, and continue after a kill", async () => {
     const calls = [aCall(), aCall(), aCall()];
     for (const call of calls) await store.documents.insert(call);
     const schedules = calls.map(({ id }) => aSchedule({ target_id: id }));

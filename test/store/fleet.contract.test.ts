@@ -30,7 +30,7 @@ describe.each(storeKinds)("the fleet on %s", (kind) => {
       active_from,
     });
 
-  it("counts each deployment once, page by page, at its present location", async () => {
+  it("counts each deployment once, page by page, at its current location", async () => {
     const moved = newId(T0);
     await deploy("tokyo", moved);
     await deploy("paris", moved, T0 + 60_000);

@@ -141,7 +141,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.pendingRuns.get(run!.result_id)).toBeUndefined();
   });
 
-  it("keeps the body of a response beside its result, and out of every list", async () => {
+  it("keeps the body of a response with its result, and out of every list", async () => {
     const target_id = aCallId();
     const [run, other] = await ordered(
       aRun({ target_id }),

@@ -239,7 +239,7 @@ describe.each(storeKinds)("migrating an earlier schema on %s", (kind) => {
     expect(await store.results.record([aReport(run)])).toMatchObject({ recorded: 1, late: 1 });
   });
 
-  it("keeps its results where they are, beside those of the days to come", async () => {
+  it("keeps its results where they are, next to those of the coming days", async () => {
     await using database = await createTestDatabase(kind, { empty: true });
     const [call, DAY] = [newId(T0), 86_400_000];
     const runOf = (due_time: number) =>

@@ -63,7 +63,7 @@ describe.runIf(storeKinds.includes("postgres"))("the daily tables of results on 
     }
   };
 
-  it("are created four days ahead, beside two for all other ids", async () => {
+  it("are created four days ahead, in addition to two for all other ids", async () => {
     await store.retention.makeAhead(TODAY + DAY);
     await store.retention.makeAhead(TODAY + DAY);
     const days = [1, 2, 3, 4].map((n) => TODAY + n * DAY);

@@ -1,4 +1,4 @@
-// A call and its results in a real browser: the demo, and a history created beside it.
+// A call and its results in a real browser: the demo, and a history created while it runs.
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { keepPicture } from "../support/browser.ts";

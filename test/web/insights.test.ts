@@ -1,4 +1,4 @@
-// Insights and reports in a real browser, on a history created beside the service.
+// Insights and reports in a real browser, on a history created while the service runs.
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -187,7 +187,7 @@ const csvOf = async (page: Page): Promise<readonly string[]> => {
 };
 
 it(
-  "a report is made, looked at by periods, exported, printed, changed and deleted",
+  "a report is created, viewed by period, exported, printed, changed and deleted",
   { timeout: 180_000 },
   async () => {
     const { client } = pages;

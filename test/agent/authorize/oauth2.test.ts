@@ -31,7 +31,7 @@ describe("a signed request", () => {
   const body = Buffer.from('{"amount":"1 €"}');
   const request = newRequest("https://a.example/", { method: "POST", body });
 
-  it("has the signature of its body beside the bearer token", async () => {
+  it("has the signature of its body in addition to the bearer token", async () => {
     const setting = newAuthorization("OAUTH2_JWS", { token: newToken() });
     const authorized = await authorizeJws(request, setting, MOMENT);
     expect(sent(authorized)).toBe("Bearer token");

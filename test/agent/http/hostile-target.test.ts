@@ -200,7 +200,7 @@ describe("a large response", () => {
   });
 });
 
-describe("bytes beside the body", () => {
+describe("bytes outside the body", () => {
   const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 
   it.each([

@@ -284,7 +284,7 @@ it("declares every tag, describes every operation, and marks times", async () =>
   expect(times.filter((schema) => !schema.includes('"format":"date-time"'))).toEqual([]);
 });
 
-it("says of an event when its run is late", async () => {
+it("says when the run of an event is late", async () => {
   const { components } = JSON.parse(await documentOf()) as {
     components: { schemas: Record<string, { properties: Record<string, object> }> };
   };
