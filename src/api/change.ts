@@ -71,7 +71,7 @@ function auditedStore(store: Store, author: Author): Store {
 }
 
 function auditedDocuments(documents: Store["documents"], audit: Audit): Store["documents"] {
-  /** Of each kind, only the latest: a change may concern many documents, and large ones. */
+  /** The last one locked of each kind: to keep all that a change locks could take much memory. */
   const locked = new Map<string, StoredDocument>();
   const read = async (kind: ResourceKind, id: string) => {
     const latest = locked.get(kind);

@@ -2,8 +2,8 @@
 import type { Database } from "./database.ts";
 import type { Lease } from "./records.ts";
 
-// To a paused process, another's lease seems to expire slightly too late; after the clock was set
-// back, far too late.
+// Any process may take a lease that expires later than this many times its duration from now: the
+// clock was set back. A process that was paused compares with an old time, which needs some room.
 const CLOCK_STEP_TTLS = 6;
 
 /** Compare-and-set in the database, with a fence against former holders. */

@@ -51,7 +51,7 @@ const hooks: DocumentHooks<Token> = {
       );
     // Calls that use the token refer to its present setting too.
     if (before) await assertUnused(change, "Token", "token_id", token.id, ["call"]);
-    // Another setting's endpoint says nothing about this one.
+    // A failed renewal says nothing about the endpoint of another setting.
     return withoutFailure(ofSetting(token, setting.document as AuthSetting));
   },
 
