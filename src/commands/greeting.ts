@@ -1,16 +1,14 @@
 // What `sonde serve` prints besides its log: where the API is, its first key, and what to try.
 // Lines fit a terminal of 80 columns, except for long paths.
-import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { styleText } from "node:util";
 import type { Demo } from "../compose/demo.ts";
-import { KEY_FILE } from "../compose/first-start.ts";
 import type { System } from "../compose/process.ts";
-import type { DataDir } from "../runtime/data-dir.ts";
 import { reachable } from "../runtime/ops-client.ts";
 
 export interface Greeted {
-  readonly dataDir: DataDir;
+  /** The file with the first key, while that key is active. */
+  readonly keyFile: string | undefined;
   readonly demo: Demo | undefined;
   readonly publicUrl: string | undefined;
   /** A link to the pages that signs in once. */
@@ -28,7 +26,7 @@ const TOUR = [
 /** Returns "" if this process does not run the API. */
 export function greeting(
   { api, ops, firstKey }: Pick<System, "api" | "ops" | "firstKey">,
-  { dataDir, demo, publicUrl, link }: Greeted,
+  { keyFile, demo, publicUrl, link }: Greeted,
 ): string {
   if (!api) return "";
   const apiUrl = publicUrl ?? api.address() ?? "";
@@ -46,15 +44,14 @@ export function greeting(
           "                     steady, slow, flaky, failing, cookies: called every minute",
         ]
       : []),
-    ...keyLines(firstKey(), dataDir, `${apiUrl}/api/2/calls/?debug=1`),
+    ...keyLines(firstKey(), keyFile, `${apiUrl}/api/2/calls/?debug=1`),
     ...(demo ? TOUR : []),
     "",
     "",
   ].join("\n");
 }
 
-function keyLines(key: string | undefined, dataDir: DataDir, url: string): string[] {
-  const file = dataDir.path(KEY_FILE);
+function keyLines(key: string | undefined, file: string | undefined, url: string): string[] {
   if (key !== undefined)
     return [
       "",
@@ -63,15 +60,14 @@ function keyLines(key: string | undefined, dataDir: DataDir, url: string): strin
       "",
       ...request(`'Authorization: Bearer ${key}'`, url),
     ];
-  return existsSync(file)
-    ? ["", `  The key is in      ${file}`, "", ...request(keyFrom(file), url)]
-    : [];
+  return file === undefined
+    ? []
+    : ["", `  The key is in      ${file}`, "", ...request(keyFrom(file), url)];
 }
 
 /** The message once the demo's history is filled. */
-export function historyReady(apiUrl: string, dataDir: DataDir): string {
-  const file = dataDir.path(KEY_FILE);
-  const key = existsSync(file) ? keyFrom(file) : '"Authorization: Bearer …"';
+export function historyReady(apiUrl: string, keyFile: string | undefined): string {
+  const key = keyFile === undefined ? '"Authorization: Bearer …"' : keyFrom(keyFile);
   return [
     "",
     '  Nine weeks of simulated results are ready, for calls named "Simulated: …".',

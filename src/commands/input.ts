@@ -21,7 +21,8 @@ export async function readJsonFile(file: string): Promise<Json> {
     const value: unknown = JSON.parse(content);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
   } catch (cause) {
-    throw invalid(`--file: ${show(file)} is not JSON (${(cause as Error).message})`, { cause });
+    const why = (cause as Error).message.replaceAll(/\s+/g, " ");
+    throw invalid(`--file: ${show(file)} is not JSON (${why})`, { cause });
   }
   throw invalid(`--file: ${show(file)} holds no JSON object`);
 }

@@ -47,7 +47,8 @@ async function computeInsights({ config, print }: Context, options: ComputeOptio
     const counts = await computeAll(store, keys, print);
     const parts = Object.entries(counts).filter(([, count]) => count > 0);
     const text = parts.map(([what, count]) => `${count} ${what}`).join(", ");
-    process.stderr.write(`${keys.length} reports: ${text === "" ? "no call ran" : text}\n`);
+    const reports = `${keys.length} report${keys.length === 1 ? "" : "s"}`;
+    process.stderr.write(`${reports}: ${text === "" ? "no call ran" : text}\n`);
     if (counts.failed > 0)
       throw new Error(`${counts.failed} reports could not be computed; the service will retry`);
   });

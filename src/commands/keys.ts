@@ -2,7 +2,7 @@
 // key.
 import { Option } from "commander";
 import type { Command } from "commander";
-import { FIRST_KEY_ID, FIRST_OWNER } from "../compose/first-start.ts";
+import { FIRST_OWNER } from "../compose/first-start.ts";
 import { issueKey, revokeKey as revoke } from "../compose/issue-key.ts";
 import type { IssuedKey } from "../compose/issue-key.ts";
 import { ACCESS_LEVELS } from "../model/access.ts";
@@ -12,6 +12,8 @@ import { Name } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
 import { Type } from "../model/type.ts";
 import { createValidator, show } from "../model/validate.ts";
+import type { ApiKey } from "../store/records.ts";
+import type { Store } from "../store/store.ts";
 import { localUrl } from "./api-client.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
@@ -62,9 +64,12 @@ export function addKeyCommands(program: Command, context: Context): void {
   keys
     .command("link")
     .description("Print a link that signs in to the web pages: valid once, for an hour.")
-    .argument("[id]", "the key to sign in with: its id, from `sonde keys list`", FIRST_KEY_ID)
+    .argument(
+      "[id]",
+      "the key to sign in with: its id, from `sonde keys list` (default: the first OWNER key)",
+    )
     .addHelpText("after", examples("sonde keys link", "sonde keys link 01m82p1fccsz5m3pp6y49fp54w"))
-    .action((id: string) => printLink(context, id));
+    .action((id: string | undefined) => printLink(context, id));
   keys
     .command("rotate-master")
     .description("Re-encrypt every secret with the current master key: see docs/security.md.")
@@ -92,35 +97,61 @@ async function createKey({ config, print }: Context, options: KeyOptions): Promi
 
 const listKeys = ({ config, print }: Context) =>
   withStore(config(), async (store) => {
-    let after: string | undefined = "";
-    while (after !== undefined) {
-      const keys = await store.apiKeys.list(null, { after, limit: PAGE });
-      for (const { key_id: id, owner, org, access_level, name, created } of keys) {
-        const line = { id, owner, org, access_level, name, created: formatInstant(created) };
-        print(`${JSON.stringify(line)}\n`);
-      }
-      after = keys.length < PAGE ? undefined : keys.at(-1)?.key_id;
+    for await (const { key_id: id, owner, org, access_level, name, created } of activeKeys(store)) {
+      const line = { id, owner, org, access_level, name, created: formatInstant(created) };
+      print(`${JSON.stringify(line)}\n`);
     }
   });
 
+/** Yields the keys of all owners, the oldest first. */
+async function* activeKeys({ apiKeys }: Store): AsyncGenerator<ApiKey> {
+  let after: string | undefined = "";
+  while (after !== undefined) {
+    const keys = await apiKeys.list(null, { after, limit: PAGE });
+    yield* keys;
+    after = keys.length < PAGE ? undefined : keys.at(-1)?.key_id;
+  }
+}
+
 const revokeKey = ({ config, print }: Context, id: string) =>
   withStore(config(), async (store) => {
-    if (!(await revoke(store, ACTOR, id)))
-      throw invalid(`no active key ${show(id)}; \`sonde keys list\` shows them`);
+    const key = await store.apiKeys.find(id);
+    if (!key || !(await revoke(store, ACTOR, id))) throw notActive(id);
     print(`key ${id} revoked\n`);
+    if ((await store.apiKeys.countOf(key)) > 0) return;
+    const { owner, org } = key;
+    const by = `--level OWNER --owner ${owner}${org === null ? "" : ` --org ${org}`}`;
+    process.stderr.write(
+      `it was the last key of this owner: their deployments do not run until there is another, \`sonde keys create ${by}\`\n`,
+    );
   });
 
-async function printLink({ config: configured, print }: Context, keyId: string): Promise<void> {
+const notActive = (id: string): Error =>
+  invalid(`no active key ${show(id)}; \`sonde keys list\` shows them`);
+
+async function printLink(
+  { config: configured, print }: Context,
+  given: string | undefined,
+): Promise<void> {
   const config = configured();
   const url = config.publicUrl ?? localUrl(config, "SONDE_PUBLIC_URL to the pages' address");
   // Loaded here: the other commands start faster without it.
   const { signInLink } = await import("../compose/sign-in-link.ts");
   await withStore(config, async (store) => {
+    const keyId = given ?? (await firstOwnerKey(store));
+    if (keyId === undefined)
+      throw invalid("no active OWNER key; create one: `sonde keys create --level OWNER`");
     const link = await signInLink(store, ACTOR, { keyId, url });
-    if (link === undefined)
-      throw invalid(`no active key ${show(keyId)}; \`sonde keys list\` shows them`);
+    if (link === undefined) throw notActive(keyId);
     print(`${link}\n`);
   });
+}
+
+/** Returns the id of the oldest active OWNER key. */
+async function firstOwnerKey(store: Store): Promise<string | undefined> {
+  for await (const { key_id, access_level } of activeKeys(store))
+    if (access_level === "OWNER") return key_id;
+  return undefined;
 }
 
 /** Re-encrypts every stored secret with the current master key; the service may keep running. */

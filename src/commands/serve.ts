@@ -1,10 +1,12 @@
 // `sonde serve`: runs the roles of this process until a signal ends it.
+import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { Demo } from "../compose/demo.ts";
-import { FIRST_KEY_ID } from "../compose/first-start.ts";
+import { FIRST_KEY_ID, KEY_FILE } from "../compose/first-start.ts";
 import type { System } from "../compose/process.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
+import type { DataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { releaseMemory } from "../runtime/memory.ts";
 import { VERSION } from "../version.ts";
@@ -64,12 +66,13 @@ async function serve(
       // Printed before the demo's calls are created: if that fails, the first key has been shown.
       const { publicUrl } = config;
       const link = isDemo ? await linkTo(system, publicUrl) : undefined;
-      print(greeting(system, { dataDir, demo, publicUrl, link }));
+      const keyFile = await keyFileIn(dataDir, system);
+      print(greeting(system, { keyFile, demo, publicUrl, link }));
       await makeDemoCalls(demo, system, config.location);
       saveCompiledCode();
       if (system.store) releaseMemory(); // without one, an agent makes its calls in this thread
       endHistory = startHistory(demo, system, log, (apiUrl) =>
-        print(historyReady(apiUrl, dataDir)),
+        print(historyReady(apiUrl, keyFile)),
       );
     }
     signal = await (system ? Promise.race([stop, system.failed]) : stop);
@@ -87,6 +90,12 @@ async function serve(
   await endHistory();
   await system.lifecycle.stop();
   log.info("stopped");
+}
+
+/** Returns the file with the first key, while that key is active. */
+async function keyFileIn(dataDir: DataDir, { store }: System): Promise<string | undefined> {
+  const file = dataDir.path(KEY_FILE);
+  return existsSync(file) && (await store?.apiKeys.find(FIRST_KEY_ID)) ? file : undefined;
 }
 
 /** Returns a link that signs in to the pages; undefined if this process does not serve them. */

@@ -26,7 +26,7 @@ function faultIn(command: Command, code: string, message: string): string {
       return `${name} needs a command: ${commandsOf(command)}`;
     case "commander.missingArgument": {
       const missing = command.registeredArguments[command.args.length];
-      return `${name} needs <${missing?.name()}>: ${missing?.description}`;
+      return missing ? `${name} needs <${missing.name()}>: ${missing.description}` : fault;
     }
     case "commander.missingMandatoryOptionValue":
     case "commander.optionMissingArgument": {

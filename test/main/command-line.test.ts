@@ -192,7 +192,11 @@ it("prints a sign-in link to the pages, and audits it", async () => {
     /^https:\/\/example.com\/sonde\/sign-in#/,
   );
   await expect(run({ SONDE_PORT: "0" }, "keys", "link", id)).rejects.toThrow("SONDE_PUBLIC_URL");
+  const none = "no active OWNER key; create one: `sonde keys create --level OWNER`";
+  await expect(run({}, "keys", "link")).rejects.toThrow(none);
   const [entry] = (await run({}, "audit", "list", "--limit", "1")).split("\n");
+  await run({}, "keys", "create", "--level", "OWNER");
+  expect(await run({}, "keys", "link")).toMatch(link);
   expect(JSON.parse(entry ?? "")).toMatchObject({
     actor: "command line",
     owner: "ann",

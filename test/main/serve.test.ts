@@ -13,7 +13,7 @@ import { createDatabase } from "../support/postgres.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { httpClient } from "../support/client.ts";
 import type { Client } from "../support/client.ts";
-import { makeFolder, runSonde, startSonde } from "../support/process.ts";
+import { makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
 import type { SondeProcess, TestFolder } from "../support/process.ts";
 import { startRawTarget, startTarget } from "../support/target-server.ts";
 import { until } from "../support/until.ts";
@@ -283,6 +283,20 @@ it("prints an address of the ops server that opens, over IPv6 too", async () => 
   expect((await fetch(`${url}/livez`)).status).toBe(200);
 });
 
+it("names the file of the first key only while that key is active", async () => {
+  using folder = makeFolder();
+  const options = { folder: folder.path };
+  const started = async (): Promise<string> => {
+    await using sonde = startSonde(["serve"], options);
+    await greeting(sonde);
+    return sonde.stdout();
+  };
+  expect(await started()).toMatch(SHOWN_KEY);
+  expect(await started()).toContain("The key is in");
+  await runSonde(["keys", "revoke", "0-first-key"], options);
+  expect(await started()).not.toContain("owner-key");
+});
+
 describe("while a process serves", { timeout: 120_000 }, () => {
   it("keys are issued and revoked with immediate effect, and locations are added", async () => {
     using folder = makeFolder();
@@ -320,7 +334,11 @@ describe("while a process serves", { timeout: 120_000 }, () => {
     ]);
     expect(listed).not.toContain(api_key);
 
-    expect(await command("keys", "revoke", id)).toBe(`key ${id} revoked\n`);
+    const revoked = await runSonde(["keys", "revoke", id], { folder: folder.path });
+    expect(revoked).toMatchObject({ code: 0, stdout: `key ${id} revoked\n` });
+    expect(oneLine(revoked.stderr)).toBe(
+      "it was the last key of this owner: their deployments do not run until there is another, `sonde keys create --level OWNER --owner ann --org acme`",
+    );
     expect(await statusOf(api, api_key)).toBe(401);
     expect(await command("keys", "list")).not.toContain(id);
 
