@@ -33,10 +33,11 @@ export function createProgress({
   const text = (now: number): string => {
     const seconds = (now - started) / 1000;
     const rate = seconds > 0 ? done / seconds : 0;
-    if (total === undefined) return `${label} ${done} ${unit}, ${Math.round(rate)}/s`;
+    const speed = rate > 0 ? `, ${Math.round(rate)} ${unit}/s` : "";
+    if (total === undefined) return `${label} ${done} ${unit}${speed}`;
     const percent = total === 0 ? 100 : Math.floor((100 * done) / total);
     const left = rate > 0 && done < total ? `, ${inWords((total - done) / rate)} left` : "";
-    return `${label} ${percent} %, ${done} of ${total} ${unit}, ${Math.round(rate)}/s${left}`;
+    return `${label} ${percent} %, ${done} of ${total} ${unit}${speed}${left}`;
   };
   const bar = (): string => {
     if (total === undefined) return "";

@@ -6,10 +6,10 @@ import { createProgress } from "../../src/commands/progress.ts";
 const AGAIN = "\r\u001B[K";
 
 it.each([
-  [undefined, false, "", /^removing 3 rows, \d+\/s\n$/],
-  [undefined, true, AGAIN, /^removing 3 rows, \d+\/s\n$/],
-  [4, false, "", /^removing 75 %, 3 of 4 rows, \d+\/s.*\n$/],
-  [4, true, AGAIN, /^\[#{23}\.{7}\] removing 75 %, 3 of 4 rows, \d+\/s.*\n$/],
+  [undefined, false, "", /^removing 3 rows, \d+ rows\/s\n$/],
+  [undefined, true, AGAIN, /^removing 3 rows, \d+ rows\/s\n$/],
+  [4, false, "", /^removing 75 %, 3 of 4 rows, \d+ rows\/s.*\n$/],
+  [4, true, AGAIN, /^\[#{23}\.{7}\] removing 75 %, 3 of 4 rows, \d+ rows\/s.*\n$/],
 ])("shows progress with a total of %s, on a terminal: %s", (total, isTTY, before, shown) => {
   const { output, text } = recorded(isTTY);
   const progress = createProgress({ label: "removing", total, unit: "rows", output });
