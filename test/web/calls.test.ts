@@ -37,8 +37,12 @@ it(
     await expectAccessible(page);
     await keepPicture(page, "calls-many");
 
-    // A result arrives: the first call failed, as 0 is a multiple of 17.
     const search = page.getByRole("searchbox", { name: "Search the calls" });
+    await search.fill("no such call");
+    await page.getByText("No call matches: change the search or the filter.").waitFor();
+    expect(await table.count()).toBe(0);
+
+    // A result arrives: the first call failed, as 0 is a multiple of 17.
     await search.fill("00000");
     await page.getByText("1 of 2,000 calls").waitFor();
     await rows.first().getByText("Failing").waitFor();

@@ -89,23 +89,29 @@ function Table({ known = [], query }: TableProps) {
   const choose = (change: Partial<Selection>): void =>
     route(`${location.pathname}${searchOf({ ...selection, ...change })}`, true);
   const rows = useMemo(() => select(known, selection), [known, selection]);
+  const columns = columnsAt(useNow(AGO_EVERY_MS), useLocations());
+  const rowHeight = useRowHeight();
   const { column, descending } = selection.sorting;
   return (
     <>
       <Filters known={known} selection={selection} choose={choose} shown={rows.length} />
-      <VirtualTable
-        label="Calls"
-        kind="calls"
-        rows={rows}
-        keyOf={({ id }) => id}
-        columns={columnsAt(useNow(AGO_EVERY_MS), useLocations())}
-        rowHeight={useRowHeight()}
-        sorting={selection.sorting}
-        onSort={(id) =>
-          choose({ sorting: { column: id, descending: id === column && !descending } })
-        }
-        onOpen={({ id }) => route(pathOf(`calls/${id}`))}
-      />
+      {known.length > 0 && rows.length === 0 ? (
+        <p class="muted">No call matches: change the search or the filter.</p>
+      ) : (
+        <VirtualTable
+          label="Calls"
+          kind="calls"
+          rows={rows}
+          keyOf={({ id }) => id}
+          columns={columns}
+          rowHeight={rowHeight}
+          sorting={selection.sorting}
+          onSort={(id) =>
+            choose({ sorting: { column: id, descending: id === column && !descending } })
+          }
+          onOpen={({ id }) => route(pathOf(`calls/${id}`))}
+        />
+      )}
     </>
   );
 }
