@@ -82,6 +82,11 @@ it(
     });
     const { page } = watched;
     await page.getByText(/Processing takes [\d.]+ m?s of [\d.]+ m?s/).waitFor();
+    await page
+      .getByText(
+        / hours; at most .* of (?:it|the last|any of the last \d+) may be Sonde's own work$/,
+      )
+      .waitFor();
     await section(page, "How calls ended").getByText("COMPLETE").waitFor();
     await keepPicture(page, "call-slow");
 

@@ -187,7 +187,9 @@ function sureText(
   const own = (latest ?? []).flatMap(({ timing }) => timing.uncertainty ?? []);
   if (own.length === 0) return measured;
   const most = formatMs(Math.max(...own));
-  return `${measured}; of each of the last ${own.length}, at most ${most} may be Sonde's own work`;
+  const only = calls === 1 ? "it" : "the last";
+  const which = own.length === 1 ? only : `any of the last ${own.length}`;
+  return `${measured}; at most ${most} of ${which} may be Sonde's own work`;
 }
 
 function passedText({ made, passed, missed }: DayCounts): string {
