@@ -58,7 +58,7 @@ export function Locations() {
       {data?.results.length === 0 && (
         <Empty title="No locations yet">
           <p>
-            On the hub’s machine, <code>sonde locations add ID</code> creates one and prints the
+            On the hub's machine, <code>sonde locations add ID</code> creates one and prints the
             settings for its agents.
           </p>
         </Empty>

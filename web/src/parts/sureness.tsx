@@ -14,7 +14,7 @@ export function Sureness({ result: { timing, meta } }: { readonly result: Result
       {doubt !== undefined && (
         <p class="row">
           <State tone="warn" word="Too uncertain to judge" />
-          <span>The agent’s machine was busy, which may have lengthened these times. {doubt}</span>
+          <span>The agent's machine was busy, which may have lengthened these times. {doubt}</span>
         </p>
       )}
       <p class="muted sure">

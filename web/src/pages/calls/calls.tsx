@@ -54,8 +54,8 @@ const NoCalls = () => (
           New call
         </a>
         <p>
-          Already have a request? Paste it into the form as cURL: in a browser’s network panel, use
-          “Copy as cURL” on any request.
+          Already have a request? Paste it into the form as cURL: in a browser's network panel, use
+          "Copy as cURL" on any request.
         </p>
       </>
     ) : (

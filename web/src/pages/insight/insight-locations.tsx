@@ -54,7 +54,7 @@ export function InsightLocations({ report: { locations } }: { readonly report: I
       )}
       <p class="muted small">
         An outlier passed, took longer than Q3 + 3 × (Q3 − Q1) of its own location, and at least 10
-        ms longer than the median; Q1 and Q3 bound the middle half. A result that Sonde’s agent may
+        ms longer than the median; Q1 and Q3 bound the middle half. A result that Sonde's agent may
         have lengthened is never an outlier.
       </p>
     </section>

@@ -174,8 +174,8 @@ const Rule = () => (
       A score starts at 999 and loses points for calls that <strong>failed</strong>, most of all;
       for <strong>outliers</strong>, which passed but took unusually long; and for usual times that{" "}
       <strong>vary</strong>. Speed itself does not count: 100 ms is good for one API and bad for
-      another. “Slower” and “faster” appear where the average time changed by {LEAST_CHANGE.percent}{" "}
-      % and {LEAST_CHANGE.ms} ms or more from the period before. Open a call’s score to see what
+      another. "Slower" and "faster" appear where the average time changed by {LEAST_CHANGE.percent}{" "}
+      % and {LEAST_CHANGE.ms} ms or more from the period before. Open a call's score to see what
       each part cost.
     </p>
     <ul class="row bands">

@@ -86,7 +86,7 @@ function ReportHead({
             Edit
           </a>
           <DeleteButton
-            what={`the report “${meta.name}”`}
+            what={`the report "${meta.name}"`}
             path={`reports/${id}/`}
             consequence="Its calls and their statistics stay."
             onDeleted={deleted}

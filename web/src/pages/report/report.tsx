@@ -28,7 +28,7 @@ function NewReport() {
   const { route } = useLocation();
   const saved = async ({ id, meta }: StoredReport): Promise<void> => {
     await invalidate(["reports"]);
-    announce(`Created the report “${meta.name}”`);
+    announce(`Created the report "${meta.name}"`);
     route(pathOf(`reports/${id}`), true);
   };
   return (

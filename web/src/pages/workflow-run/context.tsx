@@ -33,10 +33,10 @@ const NoContext = ({ trigger, mayRead }: NoContextProps) => (
         ? "Scheduled runs have no context."
         : mayRead
           ? "The run had no context, or its context is no longer kept."
-          : "Only people who may run the workflow see its runs’ context."}
+          : "Only people who may run the workflow see its runs' context."}
     </p>
     <p class="muted small">
-      To pass values to a run, add them under “Context values” when you run the workflow, or as{" "}
+      To pass values to a run, add them under "Context values" when you run the workflow, or as{" "}
       <code>context</code> in the request that runs it. Its calls use them as <code>%%NAME%%</code>.
     </p>
   </>

@@ -37,13 +37,13 @@ export function Passed({ run, calls, workflow }: PassedProps) {
       {isLost && (
         <p class="notice warn">
           Calls received cookies, but the workflow does not pass them to later calls. If those need
-          them, turn on “Handle cookies” in the workflow.
+          them, turn on "Handle cookies" in the workflow.
         </p>
       )}
       {data && <RequestTable results={data} calls={calls} given={inheritedBy(run)} />}
       <p class="muted small">
         Cookie values are masked. A call can read how the one before it ended as{" "}
-        <code>%%RESULT%%</code> and <code>%%HTTP_CODE%%</code>, unless the run’s context sets these.
+        <code>%%RESULT%%</code> and <code>%%HTTP_CODE%%</code>, unless the run's context sets these.
       </p>
     </section>
   );

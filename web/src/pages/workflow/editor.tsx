@@ -30,7 +30,7 @@ export function Editor({ stored, onSaved }: EditorProps) {
     bodyOf,
     required: ["meta.name"],
     onSaved: async ({ object }) => {
-      announce(stored ? "Saved" : `Created the workflow “${object.meta.name}”`);
+      announce(stored ? "Saved" : `Created the workflow "${object.meta.name}"`);
       await invalidate(["workflows"]);
       onSaved?.(object);
     },

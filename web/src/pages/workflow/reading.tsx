@@ -18,7 +18,7 @@ export function Reading({ workflow: { meta, access, workflow } }: { readonly wor
         <section class="card calls" aria-labelledby="workflow-calls">
           <h2 id="workflow-calls">Calls in order</h2>
           {workflow.call_ids.length === 0 && (
-            <p class="muted">No calls yet: a run ends as “Unable to run”.</p>
+            <p class="muted">No calls yet: a run ends as "Unable to run".</p>
           )}
           <Steps callIds={workflow.call_ids} />
         </section>

@@ -79,7 +79,7 @@ function Loaded({ stored }: { readonly stored: Versioned<StoredWorkflow> }) {
         )}
         {mayChange && (
           <DeleteButton
-            what={`the workflow “${meta.name}”`}
+            what={`the workflow "${meta.name}"`}
             path={`workflows/${id}/`}
             consequence="Its deployments are deleted too, and its runs are no longer shown. Its calls stay."
             onDeleted={async () => {
