@@ -73,3 +73,10 @@ export async function findingsOf(page: Page, { only, but = [] }: Rules = {}): Pr
 export async function expectAccessible(page: Page): Promise<void> {
   expect(await findingsOf(page)).toEqual([]);
 }
+
+/** Returns how many pixels of the table the reader sees only by scrolling sideways. */
+export const beyondEdgeOf = (page: Page, table: string): Promise<number> =>
+  page.evaluate(`(() => {
+    const { scrollWidth, clientWidth } = document.querySelector(${JSON.stringify(table)}).parentElement;
+    return scrollWidth - clientWidth;
+  })()`);

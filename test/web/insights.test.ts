@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { keepPicture } from "../support/browser.ts";
 import { MARKER, MARKUP } from "../support/hostile-text.ts";
-import { expectAccessible, startPages } from "../support/pages.ts";
+import { expectAccessible, beyondEdgeOf, startPages } from "../support/pages.ts";
 import { startSonde } from "../support/process.ts";
 
 interface Ranked {
@@ -266,6 +266,12 @@ it(
     expect(await reader.page.evaluate(`${swatch}.backgroundColor`)).not.toBe("rgba(0, 0, 0, 0)");
     expect(await reader.page.getByRole("button", { name: "Delete" }).count()).toBe(0);
     expect(await reader.page.getByRole("link", { name: "Edit" }).count()).toBe(0);
+    await reader.page.goto(`${pages.api}/reports`);
+    await reader.page.getByRole("region", { name: "Reports" }).getByText(MARKUP).first().waitFor();
+    await reader.page.setViewportSize({ width: 360, height: 740 });
+    expect(await beyondEdgeOf(reader.page, "[aria-label=Reports] > table")).toBe(0);
+    await expectAccessible(reader.page);
+    await keepPicture(reader.page, "reports-narrow");
 
     // Somebody else's change is not lost.
     await page.getByRole("link", { name: "Edit", exact: true }).click();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Locator, Page } from "playwright-core";
 import { keepPicture } from "../support/browser.ts";
 import { MARKER, MARKUP } from "../support/hostile-text.ts";
-import { expectAccessible, OWNER_KEY, startPages } from "../support/pages.ts";
+import { expectAccessible, beyondEdgeOf, OWNER_KEY, startPages } from "../support/pages.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 
@@ -139,6 +139,10 @@ describe("workflows", { timeout: 180_000 }, () => {
     expect(await context.locator("td").allTextContents()).toEqual([MARKUP, "********"]);
     expect(await page.evaluate(`typeof ${MARKER}`)).toBe("undefined");
     await expectGood(page, "workflow-run");
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect(await beyondEdgeOf(page, "table.requests")).toBe(0);
+    await keepPicture(page, "workflow-run-narrow");
+    await page.setViewportSize({ width: 1280, height: 800 });
 
     await page.getByRole("link", { name: "Workflows" }).click();
     const row = page.getByRole("row", { name: /Buy a book/ });

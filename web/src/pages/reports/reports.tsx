@@ -54,7 +54,7 @@ const NoReports = () => (
 
 const ReportTable = ({ reports }: { readonly reports: readonly Report[] }) => (
   <div class="scroll-x" role="region" aria-label="Reports" tabIndex={0}>
-    <table>
+    <table class="blocks">
       <thead>
         <tr>
           <th scope="col">Report</th>
@@ -79,20 +79,22 @@ const ReportTable = ({ reports }: { readonly reports: readonly Report[] }) => (
 
 const Row = ({ report: { id, meta, access, groups } }: { readonly report: Report }) => (
   <tr>
-    <th scope="row" class="report-name">
+    <th scope="row" class="report-name whole">
       <a href={`reports/${id}`}>{meta.name}</a>
       {meta.description && <span class="muted small">{meta.description}</span>}
       <Tags tags={meta.tags} />
     </th>
-    <td class="number">{formatCount(groups.length)}</td>
-    <td class="number">
+    <td class="number" data-label="Groups">
+      {formatCount(groups.length)}
+    </td>
+    <td class="number" data-label="Rows">
       {formatCount(groups.reduce((count, { rows }) => count + rows.length, 0))}
     </td>
-    <td>
+    <td class="whole" data-label="Owner">
       {isMine(meta) ? "you" : meta.owner}
       <span class="muted small"> {sharingOf(access)}</span>
     </td>
-    <td>
+    <td class="whole" data-label="Last change">
       <Time at={meta.last_update} />
     </td>
   </tr>

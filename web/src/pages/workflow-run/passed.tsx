@@ -74,7 +74,7 @@ interface RequestTableProps {
 
 const RequestTable = ({ results, calls, given }: RequestTableProps) => (
   <div class="scroll-x">
-    <table class="requests">
+    <table class="requests blocks">
       <thead>
         <tr>
           <th scope="col">Call</th>
@@ -87,15 +87,21 @@ const RequestTable = ({ results, calls, given }: RequestTableProps) => (
       <tbody>
         {results.map(({ id, meta, request, response }) => (
           <tr key={id}>
-            <th scope="row">
+            <th scope="row" class="whole">
               <a href={`results/${id}`}>{nameOfStep(calls, meta.call_id)}</a>
             </th>
-            <td class="mono">
+            <td class="mono whole">
               {request?.method} {request?.url ?? meta.url}
             </td>
-            <td>{cookiesIn(request?.headers, "cookie") > 0 ? "Yes" : "–"}</td>
-            <td>{cookiesIn(response?.headers, "set-cookie") || "–"}</td>
-            <td>{given.get(id) || "–"}</td>
+            <td data-label="Cookies sent">
+              {cookiesIn(request?.headers, "cookie") > 0 ? "Yes" : "–"}
+            </td>
+            <td data-label="Cookies received">
+              {cookiesIn(response?.headers, "set-cookie") || "–"}
+            </td>
+            <td class="whole" data-label="Previous outcome">
+              {given.get(id) || "–"}
+            </td>
           </tr>
         ))}
       </tbody>
