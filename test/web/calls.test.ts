@@ -106,7 +106,9 @@ it(
     await using api = await startApi();
     await api.api.start();
     const url = String(api.api.address());
-    const { id } = await createCall(api, { meta: { name: "half broken" } });
+    const { id } = await createCall(api, {
+      meta: { name: "half broken", tags: ["checkout", "payments", "team blue"] },
+    });
     for (const location_id of ["local", "far"])
       await create(api, "/deployments/", {
         deployment: { target_id: id, location_id, frequency: 60 },
@@ -126,6 +128,8 @@ it(
     await page.goto(`${url}/calls?state=fail`);
     const row = page.locator("[data-row]");
     await row.getByText("Failing at 1 of 2 locations").waitFor();
+    await row.getByText("checkout").waitFor();
+    expect(await row.getByText("+2").getAttribute("title")).toBe("payments, team blue");
     await page.getByText("Live", { exact: true }).waitFor();
     await expectAccessible(page);
     await keepPicture(page, "calls-one-location");

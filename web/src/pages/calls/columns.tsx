@@ -77,11 +77,23 @@ const Name = ({ call: { id, name, method, domain, tags } }: { readonly call: Cal
       <span>
         {method} {domain}
       </span>
-      {tags.map((tag) => (
-        <span key={tag} class="tag">
-          {tag}
-        </span>
-      ))}
+      <FirstTags tags={tags} />
     </span>
+  </>
+);
+
+/** There is room for one; the tooltip of the count names the others. */
+const FirstTags = ({ tags: [first, ...others] }: Pick<CallOverview, "tags">) => (
+  <>
+    {first !== undefined && (
+      <span class="tag" title={first}>
+        {first}
+      </span>
+    )}
+    {others.length > 0 && (
+      <span class="more" title={others.join(", ")}>
+        +{others.length}
+      </span>
+    )}
   </>
 );
