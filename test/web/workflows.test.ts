@@ -83,6 +83,9 @@ describe("workflows", { timeout: 180_000 }, () => {
     const { page, faults, requested } = await pages.open("/workflows");
     await page.getByRole("heading", { name: "No workflows yet" }).waitFor();
     await expectGood(page, "workflows-empty");
+    await page.setViewportSize({ width: 360, height: 740 });
+    await keepPicture(page, "workflows-empty-narrow");
+    await page.setViewportSize({ width: 1280, height: 800 });
     const [search, basket, signIn] = [
       await makeCall("Search", "/search"),
       await makeCall("Basket", "/basket"),

@@ -121,9 +121,12 @@ function NoScores({ kind }: { readonly kind: InsightKind }) {
       </p>
       <p>
         For {unit}s that have already closed:{" "}
-        <code>sonde insights compute --from DATE --to DATE</code>. The demo (
-        <code>npm start -- --demo</code>) adds eight weeks about a minute after its first start;
-        this page updates itself.
+        <code>
+          sonde insights compute <span class="nowrap">--from DATE</span>{" "}
+          <span class="nowrap">--to DATE</span>
+        </code>
+        . The demo (<code class="nowrap">npm start -- --demo</code>) adds eight weeks about a minute
+        after its first start; this page updates itself.
       </p>
     </Empty>
   );
@@ -174,9 +177,9 @@ const Rule = () => (
       A score starts at 999 and loses points for calls that <strong>failed</strong>, most of all;
       for <strong>outliers</strong>, which passed but took unusually long; and for usual times that{" "}
       <strong>vary</strong>. Speed itself does not count: 100 ms is good for one API and bad for
-      another. "Slower" and "faster" appear where the average time changed by {LEAST_CHANGE.percent}{" "}
-      % and {LEAST_CHANGE.ms} ms or more from the period before. Open a call's score to see what
-      each part cost.
+      another. "Slower" and "faster" appear where the average time changed by {LEAST_CHANGE.percent}
+      &nbsp;% and {LEAST_CHANGE.ms}&nbsp;ms or more from the period before. Open a call's score to
+      see what each part cost.
     </p>
     <ul class="row bands">
       <li class="row">
