@@ -90,7 +90,7 @@ const ValueField = ({
   readonly value: string;
   readonly onInput: (value: string) => void;
 }) => (
-  <Field label={label} hint="Never shown again. Paste a value with several lines." fault={fault}>
+  <Field label={label} hint="Never shown again. A value may have several lines." fault={fault}>
     {(control) => (
       <textarea
         {...control}
