@@ -134,13 +134,15 @@ describe("an option", () => {
     [`curl -sW 5 ${SHOP}`, "-W is not a known curl option"],
     [`curl --no-url ${SHOP}`, "--no-url is not a known curl option"],
     [`curl ${"--foo ".repeat(3)}${SHOP}`, "--foo is not a known curl option"],
+    [`curl --foo ${SHOP} ${SHOP}b`, "--foo is not a known curl option"],
     ["curl -s", "has no URL"],
     [`curl -d 'a ${SHOP}`, "not closed"],
     ["wget https://shop.example/", "does not begin with curl"],
   ])("%s is refused", (text, fault) => {
-    const { request, faults } = readCurl(text);
+    const { request, faults, notes } = readCurl(text);
     expect(request).toBeUndefined();
     expect(faults).toEqual([expect.stringContaining(fault)]);
+    expect(notes).toEqual([]);
   });
 
   it.each([

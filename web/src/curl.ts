@@ -21,7 +21,7 @@ export interface CurlReading {
   /** Undefined if there are faults. */
   readonly request: CurlRequest | undefined;
   readonly faults: readonly string[];
-  /** What was left out, or needs checking. */
+  /** What was left out, or needs checking; empty if there are faults. */
   readonly notes: readonly string[];
 }
 
@@ -82,9 +82,9 @@ function readingOf(command: Command): CurlReading {
   const { faults, notes, leftOut, urls, tags } = command;
   const [first] = urls;
   if (first === undefined) faults.push("The command has no URL.");
-  if (urls.length > 1) notes.push(`Only the first of ${urls.length} URLs is used.`);
   if (faults.length > 0 || first === undefined)
-    return { request: undefined, faults: [...new Set(faults)], notes };
+    return { request: undefined, faults: [...new Set(faults)], notes: [] };
+  if (urls.length > 1) notes.push(`Only the first of ${urls.length} URLs is used.`);
   const { url, basic } = readUrl(first, notes);
   const text = command.data.map((part) => part.text).join(command.isJson ? "" : "&");
   const sendsBody = command.data.length > 0 && !command.isGet;
