@@ -97,6 +97,8 @@ it(
     expect(await line.innerText()).toMatch(/Processing\s+(?:[89]\d\d ms|\d+\.\d+ s)/);
     await page.getByText(/Uncertainty: at most .* m?s of .* m?s may be Sonde's own/).waitFor();
     await page.getByText('"status": "ok"').waitFor();
+    const startedBy = page.locator("dt:text-is('Started by') + dd");
+    expect(await startedBy.innerText()).toMatch(/^(?:Run now|Schedule)$/);
 
     await page.getByRole("button", { name: "Copy as cURL" }).click();
     const copied = await page.evaluate("navigator.clipboard.readText()");

@@ -133,6 +133,8 @@ describe("workflows", { timeout: 180_000 }, () => {
       .poll(() => bars.locator(".label").allTextContents())
       .toEqual(["1. Sign in", "2. Search", "3. Basket"]);
     expect(await bars.locator(".state").allTextContents()).toEqual(Array(3).fill("200 Passed"));
+    const startedBy = page.locator("dt:text-is('Started by') + dd");
+    expect(await startedBy.innerText()).toBe("Run now, on a page or through the API");
     const requests = page.getByRole("region", { name: "Requests and cookies" }).locator("tbody tr");
     await expect
       .poll(() => requests.locator("td:nth-child(n+3)").allTextContents())

@@ -50,7 +50,7 @@ export function Deployments({
       {data?.results.length === 0 && (
         <p class="muted">
           {isSimulated
-            ? 'It has no schedule: its results were generated, even those that say "Triggered by schedule".'
+            ? 'It has no schedule: its results were generated, even those that say "Started by: Schedule".'
             : "Not scheduled yet."}
           {mayDeploy &&
             !isSimulated &&

@@ -133,7 +133,7 @@ function Facts({ result: { meta } }: { readonly result: ResultDocument }) {
       <dl class="facts wide">
         <Fact name="Location">{nameOfLocation(places, meta.location_id)}</Fact>
         <Fact name="Agent">{meta.agent_id ?? "–"}</Fact>
-        <Fact name="Triggered by">{meta.trigger === "SCHEDULE" ? "schedule" : "hand"}</Fact>
+        <Fact name="Started by">{meta.trigger === "MANUAL" ? "Run now" : "Schedule"}</Fact>
         <Fact name="Due">
           <Time at={meta.due_time} />
         </Fact>

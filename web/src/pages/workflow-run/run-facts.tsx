@@ -19,7 +19,7 @@ export function RunFacts({ run: { meta, counts } }: { readonly run: WorkflowResu
         <Fact name="Location">{nameOfLocation(places, meta.location_id)}</Fact>
         <Fact name="Started by">
           {meta.deployment_id === null ? (
-            "hand, on a page or through the API"
+            "Run now, on a page or through the API"
           ) : (
             <Schedule deploymentId={meta.deployment_id} />
           )}
@@ -42,11 +42,11 @@ function Schedule({ deploymentId }: { readonly deploymentId: string }) {
     ["deployments", deploymentId],
     `deployments/${deploymentId}/`,
   );
-  if (!data) return <>its schedule</>;
+  if (!data) return <>Schedule</>;
   const { frequency, run_delay, between_calls_delay } = data.deployment;
   return (
     <>
-      its schedule, {inWords(frequency)}
+      Schedule, {inWords(frequency)}
       {run_delay > 0 && `, ${run_delay} s after the trigger`}
       {between_calls_delay > 0 && `, ${between_calls_delay} s between calls`}
     </>
