@@ -1,5 +1,6 @@
 // The locations of simulated results, and how far they are from the simulated services.
 import type { Location } from "../model/location.ts";
+import { SIMULATED_REGION } from "../model/simulated.ts";
 
 export interface SimulatedLocation extends Location {
   /** Milliseconds of a round trip to the services. */
@@ -29,7 +30,7 @@ export function simulatedLocation(index: number): SimulatedLocation {
   return {
     id: `sim-${name.toLowerCase().replace(" ", "-")}`,
     label: `Simulated: ${name}`,
-    region: "Simulated",
+    region: SIMULATED_REGION,
     distance: distance + round - 1,
     address: `198.51.100.${index + 1}`,
   };

@@ -127,6 +127,8 @@ it("shows since when and where a call is slower, as its history is written", TIM
   await glance.getByTitle("Show the two weeks before and after").click();
   await section(page, "Latency: p50").getByText("Each point is a day").waitFor();
   await keepPicture(page, "call-change");
+  await page.goto(`${pages.api}/locations`);
+  await section(page, "Simulated: Virginia").getByText("Its results are simulated").waitFor();
   await expectClean(watched);
 });
 

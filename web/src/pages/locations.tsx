@@ -1,6 +1,7 @@
 // The locations: their agents, pending runs, and the punctuality and accuracy of their calls.
 import type { AgentState } from "../../../src/model/agent.ts";
 import type { Percentiles } from "../../../src/model/percentiles.ts";
+import { SIMULATED_REGION } from "../../../src/model/simulated.ts";
 import type { List } from "../api.ts";
 import { now } from "../now.ts";
 import { Empty, Fault, Loading } from "../parts/notice.tsx";
@@ -86,17 +87,20 @@ function Location({ location }: { readonly location: LocationHealth }) {
         </span>
       </header>
       <Load {...location} />
-      {agents.length === 0 ? (
-        <p class="muted">
-          No agent has reported from here. <code>sonde locations env {id}</code> prints the settings
-          for one.
-        </p>
-      ) : (
-        <Agents agents={agents} of={title} />
-      )}
+      {agents.length === 0 ? <NoAgent {...location} /> : <Agents agents={agents} of={title} />}
     </section>
   );
 }
+
+const NoAgent = ({ id, region }: Pick<LocationHealth, "id" | "region">) =>
+  region === SIMULATED_REGION ? (
+    <p class="muted">Its results are simulated: it needs no agent.</p>
+  ) : (
+    <p class="muted">
+      No agent has reported from here. <code>sonde locations env {id}</code> prints the settings for
+      one.
+    </p>
+  );
 
 const TONES: Readonly<Record<AgentState, Tone>> = {
   ONLINE: "pass",
