@@ -58,6 +58,13 @@ it(
     await page.getByRole("link", { name: "API keys" }).click();
     await heading("API keys");
     await page.getByText("you are signed in with it").waitFor();
+    const own = page.getByRole("row", { name: "you are signed in with it" }).getByRole("button");
+    await own.click();
+    const warning = page.getByRole("dialog");
+    await warning.getByText(/This cannot be undone\. It is your last key: your deploy/).waitFor();
+    const command = "sonde keys create --level OWNER --owner owner";
+    expect(await warning.locator("code").textContent()).toBe(command);
+    await warning.getByRole("button", { name: "Cancel" }).click();
     await button("Issue a key").click();
     await page.getByLabel("Level").selectOption("EDITOR");
     const name = page.getByLabel("Name");
@@ -83,13 +90,17 @@ it(
     await editor.page.getByText("You need an OWNER key").waitFor();
     expect(await editor.page.getByRole("link", { name: /^(API keys|Audit)$/ }).count()).toBe(0);
 
-    await page
-      .getByRole("row", { name: `Build server ${key_id}` })
-      .getByRole("button")
-      .click();
+    const issued = page.getByRole("row", { name: `Build server ${key_id}` }).getByRole("button");
+    await issued.click();
     const question = page.getByRole("dialog", {
       name: `Revoke the key Build server (${key_id})?`,
     });
+    await question.getByText(/This cannot be undone\.$/).waitFor();
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await own.click();
+    await warning.getByText(/signed out at once.*This cannot be undone\.$/).waitFor();
+    await warning.getByRole("button", { name: "Cancel" }).click();
+    await issued.click();
     await question.getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("row", { name: key_id }).waitFor({ state: "detached" });
     await expect(byKey.send("GET", "/session/")).rejects.toThrow("401");

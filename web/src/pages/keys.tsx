@@ -57,6 +57,7 @@ export function Keys() {
 
 function KeyTable() {
   const list = useList<ApiKey>(["keys"], "api_keys/");
+  const isLast = list.rows?.length === 1 && !list.hasMore;
   return (
     <section class="card" aria-label="Active keys">
       <Fault error={list.error} retry={list.refetch} />
@@ -77,7 +78,7 @@ function KeyTable() {
             </thead>
             <tbody>
               {list.rows.map((key) => (
-                <KeyRow key={key.id} apiKey={key} />
+                <KeyRow key={key.id} apiKey={key} isLast={isLast} />
               ))}
             </tbody>
           </table>
@@ -88,7 +89,13 @@ function KeyTable() {
   );
 }
 
-function KeyRow({ apiKey: { id, name, access_level, created } }: { readonly apiKey: ApiKey }) {
+interface KeyRowProps {
+  readonly apiKey: ApiKey;
+  /** Whether the owner has no other. */
+  readonly isLast: boolean;
+}
+
+function KeyRow({ apiKey: { id, name, access_level, created }, isLast }: KeyRowProps) {
   const isOwn = id === session.value?.key_id;
   const revoked = async (): Promise<void> => {
     // Revoking the key of the session signs the reader out.
@@ -112,16 +119,34 @@ function KeyRow({ apiKey: { id, name, access_level, created } }: { readonly apiK
           what={name === null ? `the key ${id}` : `the key ${name} (${id})`}
           path={`api_keys/${encodeURIComponent(id)}/`}
           verb="Revoke"
-          consequence={
-            isOwn
-              ? "You are signed in with this key: you will be signed out at once. Programs that use it are rejected."
-              : "Programs that use it are rejected from now on, and its sessions end. This cannot be undone."
-          }
+          consequence={<Consequence isOwn={isOwn} isLast={isLast} />}
           onDeleted={revoked}
         />
       </td>
     </tr>
   );
+}
+
+const Consequence = ({ isOwn, isLast }: { readonly isOwn: boolean; readonly isLast: boolean }) => (
+  <>
+    {isOwn
+      ? "You are signed in with this key: you will be signed out at once. Programs that use it are rejected."
+      : "Programs that use it are rejected from now on, and its sessions end."}{" "}
+    This cannot be undone.
+    {isLast && (
+      <>
+        {" "}
+        It is your last key: your deployments stop (UNABLE_TO_RUN) until somebody creates another
+        one on the hub with <code>{createCommand()}</code>.
+      </>
+    )}
+  </>
+);
+
+/** Creates another key of the same owner. */
+function createCommand(): string {
+  const { owner, org } = session.value ?? {};
+  return `sonde keys create --level OWNER --owner ${owner}${org == null ? "" : ` --org ${org}`}`;
 }
 
 function IssueDialog({ onClose }: { readonly onClose: () => void }) {

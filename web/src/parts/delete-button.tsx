@@ -1,4 +1,5 @@
 // A button that deletes an object, after a confirmation.
+import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { ApiError, send } from "../api.ts";
 import { focusMain } from "../focus.ts";
@@ -12,7 +13,7 @@ interface DeleteButtonProps {
   /** Below the API's root. */
   readonly path: string;
   /** What is deleted with it, or stays. */
-  readonly consequence?: string;
+  readonly consequence?: ComponentChildren;
   readonly verb?: string;
   readonly onDeleted: () => unknown;
 }
