@@ -76,6 +76,7 @@ it(
     const shown = page.getByRole("dialog", { name: "The new key" }).locator("code");
     const key = (await shown.textContent()) ?? "";
     expect(key).toMatch(/^[A-Za-z0-9]{32}$/);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Copy the key");
     await expectAccessible(page);
     await keepPicture(page, "key-issued");
     await button("Done").click();

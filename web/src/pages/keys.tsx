@@ -1,5 +1,5 @@
 // The owner's API keys: issues them, shows each once, and revokes them.
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ACCESS_LEVELS } from "../../../src/model/access.ts";
 import type { AccessLevel } from "../../../src/model/access.ts";
 import { send } from "../api.ts";
@@ -203,17 +203,22 @@ interface NewKeyProps {
   readonly onClose: () => void;
 }
 
-const NewKey = ({ apiKey, onClose }: NewKeyProps) => (
-  <>
-    <p>Copy it now: it is shown only once.</p>
-    <div class="row">
-      <code class="name">{apiKey}</code>
-      <CopyButton text={apiKey} label="Copy the key" />
-    </div>
-    <footer>
-      <button class="button primary" type="button" onClick={onClose}>
-        Done
-      </button>
-    </footer>
-  </>
-);
+function NewKey({ apiKey, onClose }: NewKeyProps) {
+  const row = useRef<HTMLDivElement>(null);
+  // The form is gone, and the focus with it.
+  useLayoutEffect(() => row.current?.querySelector("button")?.focus(), []);
+  return (
+    <>
+      <p>Copy it now: it is shown only once.</p>
+      <div class="row" ref={row}>
+        <code class="name">{apiKey}</code>
+        <CopyButton text={apiKey} label="Copy the key" />
+      </div>
+      <footer>
+        <button class="button primary" type="button" onClick={onClose}>
+          Done
+        </button>
+      </footer>
+    </>
+  );
+}
