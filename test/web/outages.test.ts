@@ -159,6 +159,17 @@ it("says that a call without an address was made, and names it in its workflow",
   await page.getByText("The call ended before anything was timed.").waitFor();
   expect(await page.getByText(/Too uncertain|No call was made/).count()).toBe(0);
 
+  await page.goto(`${pages.api}/calls/${call.id}?range=day`);
+  for (const name of ["Phases", "Distribution"]) {
+    const card = page.locator("section.card", { has: page.getByRole("heading", { name }) });
+    await card.getByText("No call passed in this range.").waitFor();
+  }
+  expect(await page.getByText("No calls in this range").count()).toBe(0);
+  await page.getByRole("button", { name: "Show every call made" }).last().click();
+  await expect.poll(() => page.url()).toContain("calls=all");
+  await page.getByText("No call passed in this range.").waitFor({ state: "detached" });
+  expect(await page.getByText("No calls in this range").count()).toBe(0);
+
   const workflow = await make("/workflows/", {
     meta: { name: "Visit" },
     workflow: { call_ids: [call.id, call.id] },

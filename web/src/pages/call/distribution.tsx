@@ -8,7 +8,7 @@ import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { State } from "../../parts/state.tsx";
 import { toneOf } from "../../parts/tone.ts";
 import { areEven, binsOf, countsFrom, placeOf } from "./bins.ts";
-import { NoCalls } from "./latency.tsx";
+import { NoCalls, NoTimes } from "./latency.tsx";
 import type { HistogramAnswer } from "./reads.ts";
 import type { View } from "./view.ts";
 
@@ -18,7 +18,7 @@ interface DistributionProps {
 }
 
 export function HistogramChart({
-  histogram: { buckets, locations },
+  histogram: { buckets, locations, results },
   places,
   type,
 }: DistributionProps & Pick<View, "type">) {
@@ -36,7 +36,9 @@ export function HistogramChart({
     <section class="card">
       <h2>Distribution</h2>
       {buckets === null && <p class="muted">The counters for this range have been removed.</p>}
-      {buckets?.length === 0 && <NoCalls />}
+      {buckets?.length === 0 && (
+        <NoTimes type={type} isMade={results.some(({ result }) => categoryOf(result) !== null)} />
+      )}
       {bins.length > 0 && (
         <Chart
           title="Calls by latency"

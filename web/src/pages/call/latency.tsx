@@ -65,7 +65,7 @@ export function LatencyChart({ view, series, places, change, onZoom }: LatencyCh
         <h2>Latency: {isRaw ? "single calls" : MEASURES[view.measure]}</h2>
         {!view.span && <span class="muted small">{rangeText(view.range)}</span>}
       </header>
-      {!isTimed && times.length > 0 && <NonePassed view={view} />}
+      {!isTimed && times.length > 0 && <NonePassed type={view.type} />}
       {times.length === 0 ? (
         <NoCalls />
       ) : (
@@ -116,7 +116,7 @@ export function PhasesChart({ view, series: { all }, onZoom }: Omit<ChartsProps,
     <section class="card">
       <h2>Phases</h2>
       {reached.length === 0 ? (
-        <NoCalls />
+        <NoTimes type={view.type} isMade={all.some(({ count }) => count > 0)} />
       ) : (
         <Chart
           title="Phases over time"
@@ -146,10 +146,22 @@ export const NoCalls = () => (
   </Empty>
 );
 
+interface NoTimesProps extends Pick<View, "type"> {
+  /** Whether any call was made. */
+  readonly isMade: boolean;
+}
+
+/** Shown instead of a chart of times. */
+export function NoTimes({ type, isMade }: NoTimesProps) {
+  if (!isMade) return <NoCalls />;
+  if (type !== "ALL") return <NonePassed type={type} />;
+  return <p class="muted">The calls in this range ended before anything was timed.</p>;
+}
+
 /** Shown if calls were made, but none of them passed. */
-function NonePassed({ view }: Pick<ChartsProps, "view">) {
+function NonePassed({ type }: Pick<View, "type">) {
   const [, change] = useAddress();
-  if (view.type === "ALL") return null;
+  if (type === "ALL") return null;
   return (
     <div class="notice warn">
       <span>No call passed in this range.</span>
