@@ -196,6 +196,22 @@ it("promises a new call no history", async () => {
   expect(await page.getByText("History is still being written").count()).toBe(0);
 });
 
+it("says why the last run of a call could not be made", async () => {
+  const { id } = await pages.client.send<Made>("POST", "/calls/", {
+    meta: { name: "Refused" },
+    request: { method: "GET", url: "http://127.0.0.1:9/" },
+  });
+  const run = `/calls/${id}/run?wait=30`;
+  const { result_id } = await pages.client.send<{ result_id: string }>("POST", run, {});
+  const { page } = await pages.open(`/calls/${id}`);
+  const glance = page.getByRole("region", { name: "At a glance" });
+  await glance.getByText(/The last run, at .* UTC, could not be made: egress_refused/).waitFor();
+  await page.getByText("No call was made in this range.").first().waitFor();
+  expect(await page.getByText(/Run it now|run the call now/).count()).toBe(0);
+  await glance.getByRole("link").click();
+  await expect.poll(() => page.url()).toBe(`${pages.api}/results/${result_id}`);
+});
+
 it("filters runs by the time that the reader chose", async () => {
   const { page } = await pages.open(`/calls/${many}`, { timezoneId: "Asia/Kolkata" });
   const runs = page.locator("section.card", { has: page.getByRole("heading", { name: "Runs" }) });

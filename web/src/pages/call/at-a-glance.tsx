@@ -204,14 +204,20 @@ function NothingLately({ latest, isGrowing }: Pick<AtAGlanceProps, "latest" | "i
       <p class="answer">No call was made in the last 24 hours.</p>
       {latest && !last && <p class="muted">Run it now, or deploy it to run on a schedule.</p>}
       {isGrowing && <p class="muted">History is still being written and will appear here.</p>}
-      {last && (
-        <p class="muted">
-          {isInFlight(last.meta)
-            ? "A run has not ended yet: it was ordered for"
-            : "The last run was at"}{" "}
-          <Time at={last.meta.start_time ?? last.meta.due_time} />.
-        </p>
-      )}
+      {last && <LastRun last={last} />}
     </section>
+  );
+}
+
+function LastRun({ last: { id, meta } }: { readonly last: ListedResult }) {
+  const time = <Time at={meta.start_time ?? meta.due_time} />;
+  if (isInFlight(meta))
+    return <p class="muted">A run has not ended yet: it was ordered for {time}.</p>;
+  const link = <a href={`results/${id}`}>{time}</a>;
+  if (meta.result_category !== null) return <p class="muted">The last run was at {link}.</p>;
+  return (
+    <p class="message">
+      The last run, at {link}, could not be made: {meta.message ?? meta.result}
+    </p>
   );
 }

@@ -65,9 +65,9 @@ export function LatencyChart({ view, series, places, change, onZoom }: LatencyCh
         <h2>Latency: {isRaw ? "single calls" : MEASURES[view.measure]}</h2>
         {!view.span && <span class="muted small">{rangeText(view.range)}</span>}
       </header>
-      {!isTimed && times.length > 0 && <NonePassed type={view.type} />}
+      {!isTimed && isAnyMade(all) && <NonePassed type={view.type} />}
       {times.length === 0 ? (
-        <NoCalls />
+        <NoTimes type={view.type} isMade={false} />
       ) : (
         <Chart
           title="Latency over time"
@@ -116,7 +116,7 @@ export function PhasesChart({ view, series: { all }, onZoom }: Omit<ChartsProps,
     <section class="card">
       <h2>Phases</h2>
       {reached.length === 0 ? (
-        <NoTimes type={view.type} isMade={all.some(({ count }) => count > 0)} />
+        <NoTimes type={view.type} isMade={isAnyMade(all)} />
       ) : (
         <Chart
           title="Phases over time"
@@ -146,14 +146,16 @@ export const NoCalls = () => (
   </Empty>
 );
 
+const isAnyMade = (samples: readonly Sample[]): boolean => samples.some(({ count }) => count > 0);
+
 interface NoTimesProps extends Pick<View, "type"> {
   /** Whether any call was made. */
   readonly isMade: boolean;
 }
 
-/** Shown instead of a chart of times. */
+/** Shown instead of a chart of times, in a range with runs. */
 export function NoTimes({ type, isMade }: NoTimesProps) {
-  if (!isMade) return <NoCalls />;
+  if (!isMade) return <p class="muted">No call was made in this range.</p>;
   if (type !== "ALL") return <NonePassed type={type} />;
   return <p class="muted">The calls in this range ended before anything was timed.</p>;
 }
