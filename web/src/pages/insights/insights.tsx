@@ -125,7 +125,7 @@ function NoScores({ kind }: { readonly kind: InsightKind }) {
           sonde insights compute <span class="nowrap">--from DATE</span>{" "}
           <span class="nowrap">--to DATE</span>
         </code>
-        . The demo (<code class="nowrap">npm start -- --demo</code>) adds eight weeks about a minute
+        . The demo (<code class="nowrap">npm start -- --demo</code>) adds nine weeks a few seconds
         after its first start; this page updates itself.
       </p>
     </Empty>
