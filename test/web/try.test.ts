@@ -140,7 +140,12 @@ async function deploys(page: Page, client: Client): Promise<void> {
   const dialog = page.getByRole("dialog");
   await button(page, "Deploy").first().click();
   await dialog.getByLabel("Runs").selectOption("every minute");
-  await dialog.getByText("None of your deployments there is due in second 0.").waitFor();
+  const proposed = dialog.getByText("None of your deployments there is due in second 0.");
+  await proposed.waitFor();
+  await dialog.getByLabel(/^local/).uncheck();
+  await proposed.waitFor({ state: "detached" });
+  await dialog.getByLabel(/^local/).check();
+  await proposed.waitFor();
   const runs = await Promise.all(
     (await dialog.locator("ol time").all()).map((time) => time.getAttribute("datetime")),
   );

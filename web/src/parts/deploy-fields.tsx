@@ -67,6 +67,7 @@ export function DeployFields(props: DeployFieldsProps) {
             <DelayHint
               {...proposal}
               given={run_delay}
+              isPlaced={draft.locations.length > 0}
               onTake={() => onChange({ run_delay: isNew ? undefined : String(proposal.run_delay) })}
             />
           }
@@ -99,16 +100,19 @@ const BetweenCalls = ({ kind, draft, faultAt, onChange }: DeployFieldsProps) =>
 interface DelayHintProps extends Proposal {
   /** The delay as the field has it. */
   readonly given: string;
+  /** Whether a location is chosen: without one, the proposal means nothing. */
+  readonly isPlaced: boolean;
   readonly onTake: () => void;
 }
 
-const DelayHint = ({ run_delay, sharing, given, onTake }: DelayHintProps) => (
+const DelayHint = ({ run_delay, sharing, given, isPlaced, onTake }: DelayHintProps) => (
   <>
     {delayInWords(Number(given))}{" "}
-    {sharing === 0
-      ? `None of your deployments there is due in second ${run_delay}.`
-      : `Second ${run_delay} has the fewest of your deployments there (${sharing}).`}{" "}
-    {given !== String(run_delay) && (
+    {isPlaced &&
+      (sharing === 0
+        ? `None of your deployments there is due in second ${run_delay}.`
+        : `Second ${run_delay} has the fewest of your deployments there (${sharing}).`)}{" "}
+    {isPlaced && given !== String(run_delay) && (
       <button
         class="link"
         type="button"
