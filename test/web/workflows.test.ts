@@ -94,6 +94,12 @@ describe("workflows", { timeout: 180_000 }, () => {
     await page.getByRole("link", { name: "New workflow" }).first().click();
     await page.getByLabel("Name").fill("Buy a book");
     await addCall(page, "basket", "Basket");
+    await page.getByRole("button", { name: "Remove Basket" }).click();
+    await page.getByText("No calls yet.").waitFor();
+    expect(await page.evaluate("document.activeElement.labels?.[0].textContent")).toBe(
+      "Add a call",
+    );
+    await addCall(page, "basket", "Basket");
     await addCall(page, "get sear", "Search");
     await addCall(page, "sign", "Sign in");
     await page.getByLabel("Handle cookies").check();

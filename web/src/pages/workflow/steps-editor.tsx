@@ -93,19 +93,26 @@ function useNames(steps: readonly Step[], choices: readonly Call[] | undefined) 
 
 /**
  * Keeps the focus on a row's control when rows move: browsers drop it when an element is moved.
- * Returns a function that takes the key of the row to focus.
+ * Returns a function that takes the key of the row to focus; undefined: the field that adds one.
  */
 function useFocusAfterMove(list: { readonly current: HTMLElement | null }, steps: readonly Step[]) {
-  const wanted = useRef<{ readonly key: number; readonly control: string } | null>(null);
+  const wanted = useRef<{ readonly key: number | undefined; readonly control: string } | null>(
+    null,
+  );
   useLayoutEffect(() => {
-    const at = steps.findIndex(({ key }) => key === wanted.current?.key);
-    const row = list.current?.children[at];
-    row?.querySelector<HTMLElement>(`[data-control="${wanted.current?.control}"]`)?.focus();
+    if (!wanted.current) return;
+    const { key, control } = wanted.current;
+    const row = list.current?.children[steps.findIndex((step) => step.key === key)];
+    const next =
+      key === undefined
+        ? list.current?.nextElementSibling?.querySelector("input")
+        : row?.querySelector<HTMLElement>(`[data-control="${control}"]`);
+    next?.focus();
     wanted.current = null;
   }, [steps]);
   return (key: number | undefined): void => {
     const focused = document.activeElement as HTMLElement | null;
     const control = focused?.dataset["control"] ?? "handle";
-    if (key !== undefined) wanted.current = { key, control };
+    wanted.current = { key, control };
   };
 }
