@@ -203,6 +203,8 @@ it(
     await expectNoSecret(page);
     await expectAccessible(page);
     await keepPicture(page, "environment");
+    const workspaces = page.getByRole("navigation", { name: "Workspaces" }).getByRole("link");
+    expect(await workspaces.allTextContents()).toEqual(["global0", "a/b <b>1"]);
     await button("Delete the variable host").click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     await expect

@@ -93,9 +93,11 @@ function Workspaces({
 }) {
   const { rows } = list;
   const known = rows ?? [];
-  const all = known.some(({ workspace }) => workspace === chosen)
-    ? known
-    : [{ workspace: chosen, variables: 0 }, ...known];
+  // Not in the list: it has only those with variables, page by page.
+  const empty = [...new Set([GLOBAL, chosen])]
+    .filter((name) => known.every(({ workspace }) => workspace !== name))
+    .map((workspace) => ({ workspace, variables: list.hasMore ? undefined : 0 }));
+  const all = [...empty, ...known];
   return (
     <nav class="card" aria-label="Workspaces">
       <h2>Workspaces</h2>
@@ -104,7 +106,9 @@ function Workspaces({
           <li key={workspace}>
             <a href={urlOf(workspace)} aria-current={workspace === chosen ? "page" : undefined}>
               <span class="name">{shown(workspace)}</span>
-              <span class="number muted">{rows && formatCount(variables)}</span>
+              <span class="number muted">
+                {rows && variables !== undefined && formatCount(variables)}
+              </span>
             </a>
           </li>
         ))}
