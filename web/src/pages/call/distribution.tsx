@@ -30,6 +30,7 @@ export function HistogramChart({
   // outliers: the buckets of every call do not tell which passed.
   const isMarked = type === "COMPLETE" && fences.some(({ outliers }) => outliers > 0);
   const highest = Math.max(...fences.map(({ outlier_from }) => outlier_from));
+  const outliers = countsFrom(highest, buckets ?? [], bins);
   const edge = (place: number): string =>
     formatMs(bins[Math.floor(place)]?.from ?? bins.at(-1)?.to ?? 0);
   return (
@@ -54,17 +55,7 @@ export function HistogramChart({
               draw: "bars",
             },
           ]}
-          marks={
-            isMarked
-              ? [
-                  {
-                    label: "Outliers",
-                    tone: "warn",
-                    counts: countsFrom(highest, buckets ?? [], bins),
-                  },
-                ]
-              : []
-          }
+          marks={isMarked ? [{ label: "Outliers", tone: "warn", counts: outliers }] : []}
           lines={
             fences.length === 1 && highest < (bins.at(-1)?.to ?? 0)
               ? [{ x: placeOf(highest, bins), label: `Outliers from ${formatMs(highest)}` }]
