@@ -54,7 +54,7 @@ describe("sonde simulate", () => {
         rows_per_second: expect.any(Number),
       },
     ]);
-    expect(stderr).toMatch(/^simulating 100 %, 168 of 168 results, \d+\/s\n$/);
+    expect(stderr).toMatch(/^simulating 100 %, 168 of 168 results, \d+ results\/s\n$/);
     expect(countsIn(folder.dataDir)).toEqual({ results: 168, counted: 168, pending: 0 });
     expect(locationsIn(folder.dataDir)).toEqual(["local", "sim-frankfurt"]);
   });
