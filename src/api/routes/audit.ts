@@ -1,4 +1,5 @@
 // The audit trail of the caller's owner.
+import { isOwner, ownedBy } from "../../model/access.ts";
 import type { Actor } from "../../model/access.ts";
 import { EXAMPLE, Id, mark, nullable, Timestamp } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
@@ -91,7 +92,7 @@ const keyIdsIn = ({ actor, kind, object_id }: StoredAuditEntry): string[] =>
 /** Hides the key and the address of someone else's action. */
 function toAnswer(entry: StoredAuditEntry, reader: Actor, keys: ReadonlyMap<string, ApiKey>) {
   const { object_owner = null, object_org = null } = entry;
-  const isOwn = isSame(entry, reader);
+  const isOwn = entry.owner === reader.owner && entry.org === reader.org;
   const [actorKey, objectKey] = keyIdsIn(entry).map((id) => keys.get(id));
   return {
     ...entry,
@@ -106,12 +107,7 @@ function toAnswer(entry: StoredAuditEntry, reader: Actor, keys: ReadonlyMap<stri
 }
 
 function shownKey(key: ApiKey | undefined, reader: Actor) {
-  if (!key || !isSame(key, reader)) return null;
+  if (!key || !isOwner(reader, ownedBy(key))) return null;
   const { name, access_level, revoked } = key;
   return { name, access_level, revoked };
 }
-
-const isSame = (
-  by: { readonly owner: string | null; readonly org: string | null },
-  reader: Actor,
-) => by.owner === reader.owner && by.org === reader.org;
