@@ -1,5 +1,5 @@
 // The ranking of calls by their scores for the latest closed weeks or months.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import { INSIGHT_DELAY_MS } from "../../../../src/model/insight.ts";
 import { periodEnd } from "../../../../src/model/periods.ts";
@@ -20,8 +20,8 @@ import { session } from "../../session.ts";
 import "../../styles/insights.css";
 import { RankedCalls } from "./ranked-calls.tsx";
 
-/** While the demo is still generating its history, scores arrive one after another. */
-const EMPTY_EVERY_MS = 5000;
+/** While scores arrive one after another, as when the demo generates its history. */
+const ARRIVING_EVERY_MS = 5000;
 const EVERY_MS = 30_000;
 
 interface View {
@@ -41,19 +41,24 @@ export function Insights() {
   const [query, change] = useAddress();
   const view = viewOf(query);
   const { kind } = view;
-  const [isEmpty, setEmpty] = useState(false);
+  const [isComplete, setComplete] = useState(false);
+  const lastRead = useRef<Ranking | undefined>(undefined);
   const asked = {
     weekly: kind === "WEEK",
     reverse: view.order === "worst",
     inc_org: view.withShared,
   };
-  const { data, error, refetch } = useRead<Ranking>(
+  const { data, dataUpdatedAt, error, refetch } = useRead<Ranking>(
     ["insights", "rank", asked],
     withQuery("insights/rank/", asked),
-    { everyMs: isEmpty ? EMPTY_EVERY_MS : EVERY_MS },
+    { everyMs: isComplete ? EVERY_MS : ARRIVING_EVERY_MS },
   );
   const none = data?.results.length === 0;
-  useEffect(() => setEmpty(none), [none]);
+  useEffect(() => {
+    // Equal answers are the same object.
+    setComplete(data !== undefined && data === lastRead.current && !none);
+    lastRead.current = data;
+  }, [data, dataUpdatedAt, none]);
   return (
     <>
       <PageHead
