@@ -5,6 +5,7 @@ import { baseUrl, matching } from "./setting-values.ts";
 export const CLIENT_SETTINGS = {
   apiUrl: optional({
     env: "SONDE_API_URL",
+    option: "--api-url",
     defaultMeaning: "the API at `SONDE_HOST` and `SONDE_PORT`",
     meaning:
       "Address of the API for commands such as `sonde calls list`; same as `--api-url`; see [cli.md](cli.md)",

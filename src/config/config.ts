@@ -45,24 +45,26 @@ export interface ReadConfig {
   readonly config: Config;
   /** One line each, without secrets. */
   readonly faults: readonly string[];
-  /** The settings without a valid value. */
-  readonly invalid: ReadonlySet<keyof Config>;
+  /** The settings without a valid value, each by the name that the user wrote. */
+  readonly invalid: ReadonlyMap<keyof Config, string>;
 }
 
 /** Reads what is valid, and returns the faults instead of throwing. */
 export function readConfig(env: Environment, overrides: Environment = {}): ReadConfig {
   const faults = unknownVariables(env);
-  const invalid = new Set<keyof Config>();
+  const invalid = new Map<keyof Config, string>();
   const values = settings().map(([name, setting]) => {
     const before = faults.length;
     const given = read(setting, env, overrides, faults);
-    const value = given === null ? undefined : parse(setting, given, faults);
+    const written = writtenAs(setting, overrides);
+    const value = given === null ? undefined : parse(setting, given, written, faults);
     if (faults.length === before) return [name, value];
-    invalid.add(name as keyof Config);
+    invalid.set(name as keyof Config, written);
     return [name, setting.default === null ? undefined : setting.parse(setting.default)];
   });
   const config = Object.freeze(Object.fromEntries(values)) as Config;
-  if (faults.length === 0) faults.push(...contradictions(config));
+  if (faults.length === 0)
+    faults.push(...contradictions(config, writtenAs(SETTINGS.roles, overrides)));
   return { config, faults, invalid };
 }
 
@@ -76,8 +78,9 @@ export function settingFiles(env: Environment): ReadonlyMap<string, string> {
   return new Map(files);
 }
 
-/** Returns the setting's environment variable. */
-export const variableOf = (name: keyof Config): string => SETTINGS[name].env;
+/** Returns the option that gives the setting, or else its variable. */
+const writtenAs = ({ env, option = env }: Setting<unknown>, overrides: Environment): string =>
+  overrides[env] ? option : env;
 
 /** Prints one line per setting; secrets appear as `[set]`. */
 export function renderConfig(config: Config): string {
@@ -137,8 +140,9 @@ function read(
 }
 
 function parse(
-  { env: name, secret, allowed, parse }: Setting<unknown>,
+  { secret, allowed, parse }: Setting<unknown>,
   text: string,
+  name: string,
   faults: string[],
 ): unknown {
   const value = parse(text);
@@ -165,23 +169,23 @@ function unknownVariables(env: Environment): string[] {
   });
 }
 
-function contradictions(config: Config): string[] {
+function contradictions(config: Config, rolesName: string): string[] {
   const { roles, natsUrls, databaseUrl, databaseCa, location, locationKeys, masterKey } = config;
   const faults = databaseUrl ? databaseContradictions(databaseUrl, databaseCa) : [];
   const missing = ROLES.filter((role) => !roles.includes(role));
   if (missing.length > 0 && !natsUrls)
     faults.push(
-      `SONDE_ROLES: ${show(roles.join(","))} leaves ${missing.join(", ")} to other processes: set SONDE_NATS_URL (the in-process bus cannot reach them)`,
+      `${rolesName}: ${show(roles.join(","))} leaves ${missing.join(", ")} to other processes: set SONDE_NATS_URL (the in-process bus cannot reach them)`,
     );
   if (!isHub(config) && natsUrls && !locationKeys && !masterKey)
     faults.push(
-      `SONDE_ROLES: ${show(roles.join(","))} needs the key of its location: set SONDE_LOCATION_KEY to the one that \`sonde locations env ${location}\` prints on the hub`,
+      `${rolesName}: ${show(roles.join(","))} needs the key of its location: set SONDE_LOCATION_KEY to the one that \`sonde locations env ${location}\` prints on the hub`,
     );
   const missingHub = HUB_ROLES.filter((role) => missing.includes(role));
   const isSplitHub = missingHub.length > 0 && missingHub.length < HUB_ROLES.length;
   if (isSplitHub && !databaseUrl)
     faults.push(
-      `SONDE_ROLES: ${show(roles.join(","))} leaves ${missingHub.join(", ")} to other processes: set SONDE_DATABASE_URL (the embedded database serves one process)`,
+      `${rolesName}: ${show(roles.join(","))} leaves ${missingHub.join(", ")} to other processes: set SONDE_DATABASE_URL (the embedded database serves one process)`,
     );
   faults.push(...natsContradictions(config));
   return faults;

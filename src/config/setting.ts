@@ -3,6 +3,8 @@ import { integer } from "./setting-values.ts";
 
 export interface Setting<T> {
   readonly env: string;
+  /** The option of commands that takes precedence. */
+  readonly option?: string;
   /** As an operator would write it; null: no default. */
   readonly default: string | null;
   /** The default in words, where `default` alone is unclear. */

@@ -108,6 +108,7 @@ export const SETTINGS = {
   ...METRICS_SETTINGS,
   roles: setting({
     env: "SONDE_ROLES",
+    option: "--roles",
     default: ROLES.join(","),
     defaultMeaning: "all four",
     meaning: `Roles of this process, comma-separated: ${ROLES.map((role) => `\`${role}\``).join(", ")}; same as \`--roles\``,

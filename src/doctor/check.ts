@@ -1,6 +1,5 @@
 // Defines checks, and runs them concurrently and independently, each with a time limit.
 import type { Config } from "../config/config.ts";
-import { variableOf } from "../config/config.ts";
 import { untilAborted } from "../runtime/deadline.ts";
 import type { Finding, ReportedFinding } from "./finding.ts";
 import { failure, failureOf, skipped } from "./finding.ts";
@@ -23,7 +22,7 @@ const LIMIT_MS = 12_000;
 /** Returns findings in the order of the checks. Never rejects. */
 export async function runChecks(
   checks: readonly Check[],
-  invalid: ReadonlySet<keyof Config>,
+  invalid: ReadonlyMap<keyof Config, string>,
   limitMs = LIMIT_MS,
 ): Promise<ReportedFinding[]> {
   const found = await Promise.all(
@@ -42,14 +41,12 @@ export async function runChecks(
 
 async function findingsOf(
   { needs = [], run }: Check,
-  invalid: ReadonlySet<keyof Config>,
+  invalid: ReadonlyMap<keyof Config, string>,
   limitMs: number,
 ): Promise<readonly Finding[]> {
-  const lacks = needs.filter((name) => invalid.has(name));
-  if (lacks.length > 0) {
-    const names = lacks.map(variableOf).join(", ");
-    return [skipped(`not checked, because ${names} has no valid value`)];
-  }
+  const lacks = needs.flatMap((name) => invalid.get(name) ?? []);
+  if (lacks.length > 0)
+    return [skipped(`not checked, because ${lacks.join(", ")} has no valid value`)];
   const limit = AbortSignal.timeout(limitMs);
   try {
     return await untilAborted(run(), limit, () => new TooSlow());

@@ -204,6 +204,18 @@ describe("the configuration", () => {
     expect(config.port).toBe(2);
     expect(config.bootstrapKey).toBe(SECRET);
   });
+
+  it.each([
+    ["--roles: 'foo' is not", { SONDE_ROLES: "foo" }],
+    ["--roles: 'agent' leaves", { SONDE_ROLES: "agent" }],
+    ["--api-url: 'foo' is not", { SONDE_API_URL: "foo" }],
+  ])("names a fault by the option or the variable that was given: %s", (fault, given) => {
+    expect(faultsOf({}, given)).toEqual([expect.stringContaining(fault)]);
+    const [variable] = Object.keys(given);
+    expect(faultsOf(given)).toEqual([
+      expect.stringContaining(fault.replace(/^[\w-]+/, String(variable))),
+    ]);
+  });
 });
 
 describe("a secret", () => {

@@ -301,16 +301,17 @@ it("a check that fails, hangs or lacks a setting does not affect the others", as
   const checks = [
     { name: "hangs", run: () => new Promise<never>(() => undefined) },
     { name: "fails", run: () => Promise.reject(new Error("no luck: try again")) },
-    { name: "lacks", needs: ["natsUrls"] as const, run: async () => [] },
+    { name: "lacks", needs: ["roles", "natsUrls"] as const, run: async () => [] },
     { name: "works", run: async () => [{ state: "ok", finding: "it is there" }] as const },
   ];
-  const findings = await runChecks(checks, new Set(["natsUrls"]), 20);
+  const findings = await runChecks(checks, new Map([["roles", "--roles"]]), 20);
   expect(findings.map(({ check, state }) => `${check} ${state}`)).toEqual([
     "hangs failure",
     "fails failure",
     "lacks skipped",
     "works ok",
   ]);
+  expect(findings[2]?.finding).toBe("not checked, because --roles has no valid value");
   const lines = tableOf(
     { version: "1.1.0", time: "", roles: ["agent"], state: "failure", findings },
     60,

@@ -239,7 +239,7 @@ describe("an invalid configuration", () => {
       "SONDE_PORT",
       "SONDE_OPS_PORT",
       "SONDE_DATABASE_URL",
-      "SONDE_ROLES",
+      "--roles",
       "SONDE_BOOTSTRAP_KEY",
       "SONDE_LOG_LEVEL",
     ]);
