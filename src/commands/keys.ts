@@ -19,6 +19,7 @@ import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
 import { actorIn, addOwnerOptions } from "./option-values.ts";
 import type { OwnerOptions } from "./option-values.ts";
+import { shellWord } from "./shell-word.ts";
 import { ACTOR, audit, withStore } from "./with-store.ts";
 
 const PAGE = 1000;
@@ -120,7 +121,7 @@ const revokeKey = ({ config, print }: Context, id: string) =>
     print(`key ${id} revoked\n`);
     if ((await store.apiKeys.countOf(key)) > 0) return;
     const { owner, org } = key;
-    const by = `--level OWNER --owner ${owner}${org === null ? "" : ` --org ${org}`}`;
+    const by = `--level OWNER --owner ${shellWord(owner)}${org === null ? "" : ` --org ${shellWord(org)}`}`;
     process.stderr.write(
       `it was the last key of this owner: their deployments do not run until there is another, \`sonde keys create ${by}\`\n`,
     );

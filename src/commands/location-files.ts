@@ -10,6 +10,7 @@ import type { StoredLocation } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { Context } from "./command.ts";
 import { writeBundle } from "./location-bundle.ts";
+import { shellWord } from "./shell-word.ts";
 import { audit, withStore } from "./with-store.ts";
 import { writeFiles } from "./written-files.ts";
 import type { WrittenFile } from "./written-files.ts";
@@ -104,7 +105,7 @@ async function agentEnvironment(store: Store, config: Config, location: StoredLo
       "SONDE_ROLES=agent",
       `SONDE_LOCATION=${location.id}`,
       ...credentials,
-      `SONDE_NATS_URL=${quoted(natsUrlsOf(config))}`,
+      `SONDE_NATS_URL=${shellWord(natsUrlsOf(config))}`,
       "",
     ].join("\n");
   return {
@@ -113,7 +114,7 @@ async function agentEnvironment(store: Store, config: Config, location: StoredLo
       settings([
         `SONDE_LOCATION_KEY=${key}`,
         `SONDE_NATS_NKEY=${seed}`,
-        ...(ca === undefined ? [] : [`SONDE_NATS_CA=${quoted(ca)}`]),
+        ...(ca === undefined ? [] : [`SONDE_NATS_CA=${shellWord(ca)}`]),
       ]),
     /** The environment names the other files without a folder: the agent starts in theirs. */
     files: (): WrittenFile[] =>
@@ -142,7 +143,3 @@ function natsUrlsOf({ natsUrls }: Config): string {
   });
   return urls.join(",");
 }
-
-/** Quotes a value for shells and readers of environment files, if it needs quotes. */
-const quoted = (value: string): string =>
-  /^[\w@%+:,./-]*$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;

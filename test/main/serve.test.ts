@@ -312,7 +312,7 @@ describe("while a process serves", { timeout: 120_000 }, () => {
       return stdout;
     };
 
-    const owner = ["--owner", "ann", "--org", "acme"];
+    const owner = ["--owner", "Ann's team", "--org", "acme"];
     const name = "Build server";
     const [issued] = printed(
       await command("keys", "create", "--level", "EDITOR", "--name", name, ...owner),
@@ -320,7 +320,7 @@ describe("while a process serves", { timeout: 120_000 }, () => {
     expect(issued).toEqual({
       id: expect.any(String),
       api_key: expect.stringMatching(/^[A-Za-z0-9]{32}$/),
-      owner: "ann",
+      owner: "Ann's team",
       org: "acme",
       access_level: "EDITOR",
       name,
@@ -337,7 +337,7 @@ describe("while a process serves", { timeout: 120_000 }, () => {
     const revoked = await runSonde(["keys", "revoke", id], { folder: folder.path });
     expect(revoked).toMatchObject({ code: 0, stdout: `key ${id} revoked\n` });
     expect(oneLine(revoked.stderr)).toBe(
-      "it was the last key of this owner: their deployments do not run until there is another, `sonde keys create --level OWNER --owner ann --org acme`",
+      "it was the last key of this owner: their deployments do not run until there is another, `sonde keys create --level OWNER --owner 'Ann'\\''s team' --org acme`",
     );
     expect(await statusOf(api, api_key)).toBe(401);
     expect(await command("keys", "list")).not.toContain(id);

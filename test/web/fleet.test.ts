@@ -108,6 +108,18 @@ it(
     await editor.page.getByRole("link", { name: "Workflows" }).click();
     await editor.page.getByLabel("API key").waitFor();
 
+    // The command names another owner in a shell's words.
+    const { stdout: made } = await runSonde(
+      ["keys", "create", "--level", "OWNER", "--owner", "Ann Lee", "--org", "Shop & Co"],
+      { env: { SONDE_DATA_DIR: sonde.dataDir } },
+    );
+    const { api_key: hers } = JSON.parse(made) as { readonly api_key: string };
+    const ann = await pages.open("/keys", { key: hers });
+    await ann.page.getByRole("button", { name: "Revoke" }).click();
+    expect(await ann.page.getByRole("dialog").locator("code").textContent()).toBe(
+      "sonde keys create --level OWNER --owner 'Ann Lee' --org 'Shop & Co'",
+    );
+
     await page.getByRole("link", { name: "Audit" }).click();
     await heading("Audit");
     const first = page.getByRole("row").nth(1);

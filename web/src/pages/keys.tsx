@@ -1,5 +1,6 @@
 // The owner's API keys: issues them, shows each once, and revokes them.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { quote } from "shlex";
 import { ACCESS_LEVELS } from "../../../src/model/access.ts";
 import type { AccessLevel } from "../../../src/model/access.ts";
 import { send } from "../api.ts";
@@ -146,7 +147,7 @@ const Consequence = ({ isOwn, isLast }: { readonly isOwn: boolean; readonly isLa
 /** Creates another key of the same owner. */
 function createCommand(): string {
   const { owner, org } = session.value ?? {};
-  return `sonde keys create --level OWNER --owner ${owner}${org == null ? "" : ` --org ${org}`}`;
+  return `sonde keys create --level OWNER --owner ${quote(owner ?? "")}${org == null ? "" : ` --org ${quote(org)}`}`;
 }
 
 function IssueDialog({ onClose }: { readonly onClose: () => void }) {
