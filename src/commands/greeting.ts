@@ -4,32 +4,29 @@ import { relative } from "node:path";
 import { styleText } from "node:util";
 import type { Demo } from "../compose/demo.ts";
 import type { System } from "../compose/process.ts";
+import type { Config } from "../config/config.ts";
+import { SETTINGS } from "../config/settings.ts";
+import { installed } from "../runtime/installation.ts";
 import { reachable } from "../runtime/ops-client.ts";
+import { shellWord } from "./shell-word.ts";
 
 export interface Greeted {
   /** The file with the first key, while that key is active. */
   readonly keyFile: string | undefined;
   readonly demo: Demo | undefined;
-  readonly publicUrl: string | undefined;
+  readonly config: Config;
   /** A link to the pages that signs in once. */
   readonly link: string | undefined;
 }
 
-const TOUR = [
-  "",
-  "  Or, in another terminal:",
-  "",
-  "  npm run --silent sonde -- calls list",
-  "  npm run --silent sonde -- run 'Demo: slow' --wait",
-];
-
 /** Returns "" if this process does not run the API. */
 export function greeting(
   { api, ops, firstKey }: Pick<System, "api" | "ops" | "firstKey">,
-  { keyFile, demo, publicUrl, link }: Greeted,
+  { keyFile, demo, config, link }: Greeted,
 ): string {
   if (!api) return "";
-  const apiUrl = publicUrl ?? api.address() ?? "";
+  const address = api.address() ?? "";
+  const apiUrl = config.publicUrl ?? address;
   const opsAddress = ops.address();
   return [
     "",
@@ -45,7 +42,7 @@ export function greeting(
         ]
       : []),
     ...keyLines(firstKey(), keyFile, `${apiUrl}/api/2/calls/?debug=1`),
-    ...(demo ? TOUR : []),
+    ...(demo ? tour(config, address, keyFile !== undefined) : []),
     "",
     "",
   ].join("\n");
@@ -63,6 +60,26 @@ function keyLines(key: string | undefined, file: string | undefined, url: string
   return file === undefined
     ? []
     : ["", `  The key is in      ${file}`, "", ...request(keyFrom(file), url)];
+}
+
+/** The commands find the service, and its key in the data folder, by the settings before them. */
+function tour({ host, dataDir }: Config, address: string, hasKey: boolean): string[] {
+  const settings = [
+    { of: SETTINGS.host, value: host },
+    { of: SETTINGS.port, value: new URL(address).port || "80" },
+    // npm runs commands in the folder of the installation.
+    { of: SETTINGS.dataDir, value: dataDir, usual: installed(SETTINGS.dataDir.default ?? "") },
+  ]
+    .filter(({ of, value, usual = of.default }) => value !== usual)
+    .map(({ of, value }) => `${of.env}=${shellWord(value)} `);
+  const sonde = `  ${settings.join("")}npm run --silent sonde --`;
+  return [
+    "",
+    `  Or, in another terminal${hasKey ? "" : ", with your key in SONDE_API_KEY"}:`,
+    "",
+    `${sonde} calls list`,
+    `${sonde} run 'Demo: slow' --wait`,
+  ];
 }
 
 /** The message once the demo's history is filled. */
@@ -88,7 +105,7 @@ const request = (header: string, url: string): string[] => [
 /** Returns the header, with the key read from its file by the shell. The shorter path names it. */
 function keyFrom(file: string): string {
   const near = relative("", file);
-  return `"Authorization: Bearer $(cat ${near.length < file.length ? near : file})"`;
+  return `"Authorization: Bearer $(cat ${shellWord(near.length < file.length ? near : file)})"`;
 }
 
 /** Has no effect except on a terminal. */

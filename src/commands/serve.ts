@@ -64,10 +64,9 @@ async function serve(
     if (system?.lifecycle.state() === "running") {
       log.info({ version: VERSION, roles: config.roles }, "started");
       // Printed before the demo's calls are created: if that fails, the first key has been shown.
-      const { publicUrl } = config;
-      const link = isDemo ? await linkTo(system, publicUrl) : undefined;
+      const link = isDemo ? await linkTo(system, config.publicUrl) : undefined;
       const keyFile = await keyFileIn(dataDir, system);
-      print(greeting(system, { keyFile, demo, publicUrl, link }));
+      print(greeting(system, { keyFile, demo, config, link }));
       await makeDemoCalls(demo, system, config.location);
       saveCompiledCode();
       if (system.store) releaseMemory(); // without one, an agent makes its calls in this thread

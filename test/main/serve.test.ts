@@ -1,8 +1,10 @@
 // `sonde serve`, and other commands running on the same data folder.
+import { exec } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { sql } from "kysely";
 import { describe, expect, inject, it } from "vitest";
 import { slotOf } from "../../src/model/slots.ts";
@@ -13,7 +15,7 @@ import { createDatabase } from "../support/postgres.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { httpClient } from "../support/client.ts";
 import type { Client } from "../support/client.ts";
-import { makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
+import { MAIN, makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
 import type { SondeProcess, TestFolder } from "../support/process.ts";
 import { startRawTarget, startTarget } from "../support/target-server.ts";
 import { until } from "../support/until.ts";
@@ -69,6 +71,10 @@ describe("serve --demo", () => {
       expect(first?.meta.agent_id).toBe(agentId);
       const started = await sonde.logged(({ msg }) => msg === "agent started");
       expect(started).toMatchObject({ agent_id: agentId, host: hostname() });
+      // They work with a port and a data folder that are not the default ones.
+      const [list = "", run = ""] = sonde.stdout().match(/^.*npm run .*$/gm) ?? [];
+      expect(await paste(list)).toContain("Demo: slow");
+      expect(await paste(run)).toMatch(/^PASS {2}COMPLETE/);
       expect(await sonde.stop()).toEqual({ code: 0, signal: null });
     }
     await using again = startSonde(["serve", "--demo"], {
@@ -196,6 +202,12 @@ describe("serve --demo", () => {
     ]);
   });
 });
+
+/** Runs a printed command in another terminal, and returns what it prints. */
+async function paste(command: string): Promise<string> {
+  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
+  return (await promisify(exec)(command, { env, cwd: dirname(dirname(MAIN)) })).stdout;
+}
 
 /** Reserves a port for the demo, so that it is still free when the demo starts again. */
 async function makeDemoFolder(): Promise<TestFolder> {
