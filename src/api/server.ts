@@ -2,6 +2,7 @@
 import fastify from "fastify";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../runtime/clock.ts";
+import { listenFault } from "../runtime/listen-fault.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { closeIfUnread } from "../runtime/unread-body.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
@@ -225,11 +226,12 @@ async function listen(app: FastifyInstance, { host, port }: ApiConfig): Promise<
   try {
     return await app.listen({ host, port });
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code ?? "";
-    const advice =
-      code === "EADDRINUSE"
-        ? "the port is in use; choose another with SONDE_PORT"
-        : `${code || (cause as Error).message}; see SONDE_HOST and SONDE_PORT`;
-    throw new Error(`the API cannot listen on ${host}:${port}: ${advice}`, { cause });
+    throw listenFault(cause, {
+      what: "the API",
+      host,
+      port,
+      inUse: "choose another with SONDE_PORT",
+      otherwise: "see SONDE_HOST and SONDE_PORT",
+    });
   }
 }

@@ -40,7 +40,7 @@ export function createDemo(dataDir: DataDir) {
     address: () => target.address(),
     async start(): Promise<void> {
       saved = readSaved(dataDir, reset);
-      await target.start(saved?.port ?? 0, `stop the program that uses the port, or ${reset}`);
+      await target.start(saved?.port ?? 0, `stop the program that uses it, or ${reset}`);
       if (!saved) save({});
     },
     stop: () => target.stop(),

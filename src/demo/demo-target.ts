@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { listenFault } from "../runtime/listen-fault.ts";
 
 const HOST = "127.0.0.1";
 const SLOW_MS = 800;
@@ -27,15 +28,13 @@ export function createDemoTarget() {
       return address ? `${HOST}:${address.port}` : "";
     },
     /**
-     * Port 0 asks for a free one. If the port is in use, rejects with a line that ends in `hint`.
+     * Port 0 asks for a free one. If it cannot listen, rejects with a line that ends in `hint`.
      */
     async start(port: number, hint: string): Promise<void> {
       server.listen(port, HOST);
       await once(server, "listening").catch((cause: unknown) => {
-        throw new Error(
-          `the demo target cannot listen on ${HOST}:${port} (${(cause as NodeJS.ErrnoException).code}): ${hint}`,
-          { cause },
-        );
+        const what = "the demo target";
+        throw listenFault(cause, { what, host: HOST, port, inUse: hint, otherwise: hint });
       });
     },
     async stop(): Promise<void> {

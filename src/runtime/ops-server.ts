@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { CONTENT_TYPES, formatOf } from "./exposition.ts";
 import type { MetricsSnapshot } from "./exposition.ts";
 import type { Lifecycle } from "./lifecycle.ts";
+import { listenFault } from "./listen-fault.ts";
 import type { Logger } from "./logger.ts";
 import { renderMetrics } from "./metrics.ts";
 import type { Registry } from "./metrics.ts";
@@ -113,15 +114,14 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   const listening = Promise.withResolvers<void>();
   server.once("error", listening.reject);
   server.listen(port, host, listening.resolve);
-  await listening.promise.catch((cause: NodeJS.ErrnoException) => {
-    const advice =
-      cause.code === "EADDRINUSE"
-        ? "choose another with SONDE_OPS_PORT"
-        : "see SONDE_OPS_HOST and SONDE_OPS_PORT";
-    throw new Error(
-      `cannot listen on ${host} port ${port} (${cause.code ?? cause.message}): ${advice}`,
-      { cause },
-    );
+  await listening.promise.catch((cause: unknown) => {
+    throw listenFault(cause, {
+      what: "the ops server",
+      host,
+      port,
+      inUse: "choose another with SONDE_OPS_PORT",
+      otherwise: "see SONDE_OPS_HOST and SONDE_OPS_PORT",
+    });
   });
   server.off("error", listening.reject);
 }

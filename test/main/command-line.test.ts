@@ -277,7 +277,7 @@ describe("a failed start ends with one line and exit code 1", () => {
     [
       "SONDE_OPS_PORT",
       (port: number) =>
-        `sonde: cannot listen on 127.0.0.1 port ${port} (EADDRINUSE): choose another with SONDE_OPS_PORT`,
+        `sonde: the ops server cannot listen on 127.0.0.1:${port}: the port is in use; choose another with SONDE_OPS_PORT`,
     ],
     [
       "SONDE_PORT",

@@ -189,6 +189,18 @@ describe("serve --demo", () => {
     expect(existsSync(join(folder.dataDir, "demo.json"))).toBe(false);
   });
 
+  it("explains what to do about the port of its target if another program uses it", async () => {
+    await using taken = await startTarget();
+    using folder = makeFolder();
+    mkdirSync(folder.dataDir);
+    writeFileSync(join(folder.dataDir, "demo.json"), JSON.stringify({ port: taken.port }));
+    const { code, stderr } = await runSonde(["serve", "--demo"], { folder: folder.path });
+    expect([code, oneLine(stderr)]).toEqual([
+      1,
+      `sonde: the demo target cannot listen on 127.0.0.1:${taken.port}: the port is in use; stop the program that uses it, or delete ${folder.dataDir}/demo.json and the demo's calls to start over`,
+    ]);
+  });
+
   it("explains how to recover from a damaged file", async () => {
     using folder = makeFolder();
     mkdirSync(folder.dataDir);

@@ -217,13 +217,13 @@ describe("the ops server", () => {
   it("names the setting to change when its port is taken", async () => {
     await using taken = await startOps();
     await expect(startOps({ port: taken.port })).rejects.toThrow(
-      `cannot listen on 127.0.0.1 port ${taken.port} (EADDRINUSE): choose another with SONDE_OPS_PORT`,
+      `the ops server cannot listen on 127.0.0.1:${taken.port}: the port is in use; choose another with SONDE_OPS_PORT`,
     );
   });
 
   it("names the settings to check when its host is not a local address", async () => {
     await expect(startOps({ host: "192.0.2.1" })).rejects.toThrow(
-      "cannot listen on 192.0.2.1 port 0 (EADDRNOTAVAIL): see SONDE_OPS_HOST and SONDE_OPS_PORT",
+      "the ops server cannot listen on 192.0.2.1:0: EADDRNOTAVAIL; see SONDE_OPS_HOST and SONDE_OPS_PORT",
     );
   });
 
