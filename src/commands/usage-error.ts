@@ -1,5 +1,5 @@
 // Words usage errors: one line that names what was given and what is allowed.
-import type { Command, CommanderError } from "commander";
+import type { Argument, Command, CommanderError, Option } from "commander";
 import { show } from "../model/validate.ts";
 
 /** Words an error that the command line library found in the arguments of `command`. */
@@ -26,13 +26,13 @@ function faultIn(command: Command, code: string, message: string): string {
       return `${name} needs a command: ${commandsOf(command)}`;
     case "commander.missingArgument": {
       const missing = command.registeredArguments[command.args.length];
-      return missing ? `${name} needs <${missing.name()}>: ${missing.description}` : fault;
+      if (!missing) return fault;
+      return `${name} needs <${missing.name()}>: ${choicesOf(missing) ?? missing.description}`;
     }
     case "commander.missingMandatoryOptionValue":
     case "commander.optionMissingArgument": {
       const option = command.options.find(({ flags }) => fault.includes(`'${flags}'`));
-      const choices = option?.argChoices && `one of ${option.argChoices.join(", ")}`;
-      return `${name} needs ${option?.flags}: ${choices ?? option?.description}`;
+      return `${name} needs ${option?.flags}: ${choicesOf(option) ?? option?.description}`;
     }
     case "commander.invalidArgument":
       return invalidValueIn(fault);
@@ -42,6 +42,9 @@ function faultIn(command: Command, code: string, message: string): string {
       return message.replaceAll("\n", " ");
   }
 }
+
+const choicesOf = (of: Argument | Option | undefined): string | undefined =>
+  of?.argChoices && `one of ${of.argChoices.join(", ")}`;
 
 /** Makes `(Did you mean …?)` part of a sentence. */
 const meantBy = (suggestion: string | undefined): string | undefined =>

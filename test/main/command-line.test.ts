@@ -95,6 +95,14 @@ describe("the command line", () => {
       ["keys", "create", "--level"],
       "keys create needs --level <level>: one of VIEWER, EDITOR, OWNER; see `sonde keys create --help`",
     ],
+    [
+      ["completion"],
+      "completion needs <shell>: one of zsh, bash, fish, powershell; see `sonde completion --help`",
+    ],
+    [
+      ["completion", "bash", "zsh"],
+      "completion does not take 'zsh'; see `sonde completion --help`",
+    ],
     [["serve", "now"], "serve does not take 'now'; see `sonde serve --help`"],
     [
       ["keys", "create", "--level", "ROOT"],
