@@ -19,7 +19,10 @@ const { page } = await openPage(browser, {
 await page.goto(link);
 await take(page, "calls");
 await page.getByRole("link", { name: "Simulated: sales report" }).click();
-await page.getByRole("region", { name: "At a glance" }).getByRole("link", { name: /:00$/ }).click();
+await page
+  .getByRole("region", { name: "At a glance" })
+  .getByRole("link", { name: /:00 UTC$/ })
+  .click();
 await take(page, "slow-call");
 await page.getByRole("link", { name: "Insights", exact: true }).click();
 await page.getByRole("link", { name: "Simulated: shopping cart" }).first().click();

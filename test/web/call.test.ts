@@ -116,7 +116,7 @@ it("shows since when and where a call is slower, as its history is written", TIM
   const watched = await pages.open(`/calls/${id}`, WIDE);
   const { page } = watched;
   const glance = page.getByRole("region", { name: "At a glance" });
-  const said = /Since \d+ \w+ 1[1-6]:00 it takes 2\.[3-7] times as long/;
+  const said = /Since \d+ \w+ 1[1-6]:00 UTC it takes 2\.[3-7] times as long/;
   await glance.getByText(said).waitFor({ timeout: 120_000 });
   await glance
     .getByText(/From all 3 locations, most from Simulated: Virginia, [23]\.\d times as long/)
@@ -141,6 +141,10 @@ it("zooms and switches the charts, and keeps the view in the address", TIMEOUT, 
   await latency.locator("canvas").waitFor();
   await page.getByText("No clear change in").or(page.getByText("times as long")).waitFor();
   expect(await latency.getByText("Simulated: Frankfurt").count()).toBeGreaterThan(0);
+  for (const title of ["Latency: p50", "Phases"])
+    await section(page, title).getByText("Times are in UTC.").waitFor();
+  await section(page, "Days").getByText("in UTC").waitFor();
+  expect(await section(page, "Distribution").getByText("Times are in").count()).toBe(0);
 
   await dragOver(page, latency);
   await expect.poll(() => page.url()).toMatch(/\?from=.*&to=/);

@@ -217,6 +217,7 @@ it("filters runs by the time that the reader chose", async () => {
   const runs = page.locator("section.card", { has: page.getByRole("heading", { name: "Runs" }) });
   await runs.getByLabel("From (UTC)").waitFor();
   await page.getByLabel("Local time instead of UTC").check();
+  await page.getByText("Times are in local time.").first().waitFor();
   const newest = await runs.locator("tbody time").first().innerText();
   await runs.getByLabel("From (local time)").fill(newest.slice(0, 16).replace(" ", "T"));
   const inNewestMinute = MANY % 60; // one a second, from the start of a minute

@@ -38,10 +38,11 @@ export function axisTimes(
   });
 }
 
-/** `14 Nov 09:00`, with the year if it is not that of `now`. */
+/** `14 Nov 09:00 UTC`, with the year if it is not that of `now`; no zone: local time. */
 export function shortTime(ms: number, now: number, local = isLocalTime.value): string {
   const { year, day, clock } = partsOf(ms, local);
-  return `${day}${year === partsOf(now, local).year ? "" : ` ${year}`} ${clock}`;
+  const inYear = year === partsOf(now, local).year ? "" : ` ${year}`;
+  return `${day}${inYear} ${clock}${local ? "" : " UTC"}`;
 }
 
 /** The day only: `14 Nov 2026`. */

@@ -6,7 +6,7 @@ import { ChartLegend } from "./chart-legend.tsx";
 import type { ChartSpec, Range } from "./chart-spec.ts";
 import { ChartTable } from "./chart-table.tsx";
 import type { Plot, PlotEvents } from "./plot.ts";
-import { isLocalTime } from "./time.tsx";
+import { isLocalTime, zoneName } from "./time.tsx";
 import { ZoomButtons } from "./zoom-buttons.tsx";
 
 export interface ChartProps extends ChartSpec {
@@ -43,7 +43,8 @@ export function Chart({ title, caption, range, onZoom, isZoomed, ...spec }: Char
       </div>
       <div class="plot" ref={box} role="img" aria-label={`${title}. ${caption ?? ""}`} />
       <figcaption>
-        {caption} <span class="no-print">Drag to zoom in.</span>
+        {caption} {spec.isTime !== false && `Times are in ${zoneName()}.`}{" "}
+        <span class="no-print">Drag to zoom in.</span>
       </figcaption>
       <ChartTable title={title} spec={spec} range={shown} />
     </figure>

@@ -55,7 +55,10 @@ export function Calendar({ id, location, onDay }: CalendarProps) {
   const error = made.error ?? missed.error;
   return (
     <section class="card">
-      <h2>Days</h2>
+      <header>
+        <h2>Days</h2>
+        <span class="muted small">in UTC</span>
+      </header>
       <Fault error={error} retry={() => Promise.all([made.refetch(), missed.refetch()])} />
       {!error && (
         <div class="calendar-place">
