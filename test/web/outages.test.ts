@@ -383,6 +383,34 @@ it("takes a call that is deleted on its form out of its workflow at once", async
   await page.getByText("No calls yet.").waitFor({ timeout: 5000 });
 });
 
+it("says that a call was deleted meanwhile, and keeps what is typed", async () => {
+  const { id } = await pages.client.send<Made>("POST", "/calls/", {
+    meta: { name: "Passing" },
+    request: { method: "GET", url: "https://example.com/" },
+  });
+  const opened = [await pages.open("/locations"), await pages.open("/locations")];
+  const [call, form] = opened.map(({ page }) => page) as [Page, Page];
+  for (const page of [call, form]) await page.clock.install();
+  await call.goto(`${pages.api}/calls/${id}`);
+  await call.getByRole("button", { name: "Deploy" }).first().click();
+  const delay = call.getByRole("dialog").getByLabel("Delay");
+  await delay.fill("17");
+  await form.goto(`${pages.api}/calls/${id}/edit`);
+  await form.getByLabel("Name", { exact: true }).fill("Typed");
+
+  await pages.client.send("DELETE", `/calls/${id}/`);
+  for (const page of [call, form]) {
+    await page.clock.fastForward(31_000);
+    await page.evaluate('dispatchEvent(new Event("visibilitychange"))');
+    await page.getByText("Call not found").first().waitFor();
+  }
+  expect(await delay.inputValue()).toBe("17");
+  expect(await form.getByLabel("Name", { exact: true }).inputValue()).toBe("Typed");
+  expect(await call.getByRole("heading", { level: 1 }).textContent()).toBe("Passing");
+  for (const stale of ["At a glance", "What the charts show"])
+    await call.getByRole("region", { name: stale }).waitFor({ state: "detached" });
+});
+
 it("closes a dialog about what is gone", async () => {
   const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
   const call = await make("/calls/", {

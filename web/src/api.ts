@@ -13,6 +13,10 @@ export class ApiError extends Error {
   }
 }
 
+/** Returns the error if it says that the object does not exist, or no longer. */
+export const missingOf = (error: Error | null): ApiError | null =>
+  error instanceof ApiError && error.status === 404 ? error : null;
+
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
 export interface Options {

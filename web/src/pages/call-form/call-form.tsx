@@ -4,6 +4,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
 import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
 import { pathOf } from "../../address.ts";
+import { missingOf } from "../../api.ts";
 import { DeleteCall } from "../../parts/delete-call.tsx";
 import { Deployments } from "../../parts/deploy.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
@@ -82,6 +83,7 @@ export function EditCall({ params: { id } }: { readonly params: { readonly id: s
         </a>
         <DeleteCall call={call} />
       </PageHead>
+      <Fault error={missingOf(error)} />
       <div class="form-and-runs">
         <CallEditor key={id} stored={read} onSaved={saved} />
         <div class="stack">

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { Call as CallDocument } from "../../../../src/model/call.ts";
 import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
 import { useAddress } from "../../address.ts";
+import { missingOf } from "../../api.ts";
 import { useLocations } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
 import { now } from "../../now.ts";
@@ -49,26 +50,32 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
     );
   const target = { kind: "call", id, name: call.meta.name } as const;
   const isRunnable = mayRun(call);
+  // It was deleted meanwhile. The cards with forms stay, with what the reader has typed.
+  const gone = missingOf(error);
+  const state = overview.error ? null : overview.data?.now;
   return (
     <>
-      <CallHead
-        call={call}
-        now={overview.error ? null : overview.data?.now}
-        onRun={isRunnable ? () => setRuns((runs ?? 0) + 1) : undefined}
-        onDeploy={isRunnable ? () => setDeploying(true) : undefined}
-      />
-      <AtAGlance
-        id={id}
-        places={places}
-        latest={latest.error ? [] : latest.data?.results}
-        state={overview.error ? null : overview.data?.now}
-        isGrowing={isGrowing}
-      />
-      <Charts id={id} places={places} />
+      {gone && <PageHead title={call.meta.name} above={ABOVE} />}
+      <Fault error={gone} />
+      {!gone && (
+        <>
+          <CallHead
+            call={call}
+            now={state}
+            onRun={isRunnable ? () => setRuns((runs ?? 0) + 1) : undefined}
+            onDeploy={isRunnable ? () => setDeploying(true) : undefined}
+          />
+          <AtAGlance
+            latest={latest.error ? [] : latest.data?.results}
+            {...{ id, places, state, isGrowing }}
+          />
+          <Charts id={id} places={places} />
+        </>
+      )}
       {isRunnable && <RunNow {...target} start={runs} />}
-      <Deployments {...target} isRunnable={isRunnable} isSimulated={isSimulated} />
-      <StatsTable id={id} location={query["location"]} />
-      <Results id={id} places={places} />
+      <Deployments {...target} isRunnable={isRunnable && !gone} isSimulated={isSimulated} />
+      {!gone && <StatsTable id={id} location={query["location"]} />}
+      {!gone && <Results id={id} places={places} />}
       {isDeploying && <DeployDialog target={target} onClose={() => setDeploying(false)} />}
     </>
   );
