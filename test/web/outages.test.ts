@@ -98,6 +98,23 @@ it("draws every run of an hour, the newest too", async () => {
   await expect.poll(() => chart.locator("tbody tr").count()).toBe(MANY);
 });
 
+it("leads back from an address that shows nothing, where no retry helps", async () => {
+  const { page } = await pages.open("/locations");
+  for (const [query, fault] of [
+    ["from=1900-01-01T00:00Z&to=2026-01-01T00:00Z", "is more than 400 periods"],
+    ["location=nowhere", "location_id: 'nowhere' is not one of"],
+  ] as const) {
+    await page.goto(`${pages.api}/calls/${many}?${query}`);
+    await page.getByText(fault).first().waitFor();
+    const remedy = page.getByRole("link", { name: "Show the usual range at all locations" });
+    await remedy.waitFor();
+    expect(await page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    await remedy.click();
+    await page.getByRole("heading", { name: /^Latency/ }).waitFor();
+    expect(page.url()).toBe(`${pages.api}/calls/${many}`);
+  }
+});
+
 /** Follows the link as often as there are other runs; returns the ids on the way. */
 async function walk(page: Page, link: "Next →" | "← Previous"): Promise<string[]> {
   const idNow = (): string => page.url().split("/").at(-1) ?? "";

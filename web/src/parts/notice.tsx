@@ -2,18 +2,19 @@
 import type { ComponentChildren } from "preact";
 import { ApiError } from "../api.ts";
 
-/** Tells whether trying again may help: not if something is missing or forbidden. */
+/** Tells whether trying again may help: not if something is wrong, missing or forbidden. */
 const mayPass = (error: Error): boolean =>
-  !(error instanceof ApiError && [403, 404].includes(error.status));
+  !(error instanceof ApiError && [400, 403, 404].includes(error.status));
 
-/** Shows the error, in the API's words. */
-export const Fault = ({
-  error,
-  retry,
-}: {
+interface FaultProps {
   readonly error: Error | null;
   readonly retry?: () => unknown;
-}) =>
+  /** Offered where the request itself is wrong. */
+  readonly remedy?: ComponentChildren;
+}
+
+/** Shows the error, in the API's words. */
+export const Fault = ({ error, retry, remedy }: FaultProps) =>
   error && (
     <div class="notice fail" role="alert">
       <span>{error.message}</span>
@@ -22,6 +23,7 @@ export const Fault = ({
           Try again
         </button>
       )}
+      {error instanceof ApiError && error.status === 400 && remedy}
     </div>
   );
 

@@ -114,7 +114,15 @@ function ChartsOf({ id, places, view }: ChartsProps & { readonly view: View }) {
   return (
     <>
       <Controls view={view} places={places} onChange={change} />
-      <Fault error={histogram.error ?? series.error} retry={histogram.refetch} />
+      <Fault
+        error={histogram.error ?? series.error}
+        retry={histogram.refetch}
+        remedy={
+          <a class="button" href={`calls/${id}`}>
+            Show the usual range at all locations
+          </a>
+        }
+      />
       {!series.data && !series.error && !histogram.error && <ReadingYet />}
       {hasNone && <NoCalls />}
       {!hasNone && series.data && (
