@@ -42,10 +42,19 @@ describe("a fault stands", () => {
   });
 });
 
+it("shows a fault without the path that the label of its field names", () => {
+  const headers = ["request.headers[0].key: 'a' is not allowed (and 1 other fault)"];
+  expect(faultOf([NAME, URL_FAULT], "meta.name")).toBe("A value is required");
+  expect(faultOf([NAME, URL_FAULT], "request.url")).toBe("'x' is not a valid http or https URL");
+  for (const path of ["request.headers", "request.headers[0]"])
+    expect(faultOf(headers, path)).toBe("key: 'a' is not allowed (and 1 other fault)");
+  expect(faultOf(["meta.tags[1]: 'b' is too long"], "meta.tags")).toBe("'b' is too long");
+});
+
 it("shows a fault at its field, or beside the fields if it has none", () => {
   const faults = [NAME, "request.headers[0].key: 'a' is not allowed", "API Call not found"];
-  expect(faultOf(faults, "meta.name")).toBe(NAME);
-  expect(faultOf(faults, "request.headers")).toBe(faults[1]);
+  expect(faultOf(faults, "meta.name")).toBe("A value is required");
+  expect(faultOf(faults, "request.headers")).toBe("key: 'a' is not allowed");
   expect(faultOf(faults, "request.header")).toBeUndefined();
   expect(faultsBeside(faults, ["meta.name", "request.headers[0]"])).toEqual([faults[2]]);
 });

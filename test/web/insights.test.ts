@@ -198,10 +198,10 @@ it(
     const [first, second] = await rankOf("weekly=1");
     if (!first || !second) throw new Error("the history has four calls");
 
-    // A report without a name is refused, in the words of the interface.
+    // A report without a name is refused, at its field.
     await page.getByRole("link", { name: "New report" }).click();
     await button("Create the report").click();
-    await page.getByRole("alert").getByText("'meta.name' is a required property").waitFor();
+    await page.getByRole("alert").getByText("A value is required", { exact: true }).waitFor();
     await keepPicture(page, "report-fault");
     await page.getByLabel("Name", { exact: true }).fill(MARKUP);
     const groupName = page.getByLabel("Name of the group");

@@ -20,12 +20,15 @@ export const standing = (faults: readonly string[], sent: object, body: object):
     );
   });
 
-/** Returns the first fault at this path or below it. */
-export const faultOf = (faults: readonly string[], path: string): string | undefined =>
-  faults.find((fault) => {
-    const { path: at } = placeFault(fault);
-    return at !== undefined && isWithin(at, path);
-  });
+/** Returns the first fault at this path or below it, without the path, which a label names. */
+export function faultOf(faults: readonly string[], path: string): string | undefined {
+  for (const { path: at, text } of faults.map(placeFault)) {
+    if (at === undefined || !isWithin(at, path)) continue;
+    const below = at.slice(path.length).replace(/^(?:\[\d+\])?\.?/, "");
+    return below === "" ? text : `${below}: ${text}`;
+  }
+  return undefined;
+}
 
 /** Returns the faults that no field at these paths shows. */
 export const faultsBeside = (faults: readonly string[], paths: readonly string[]): string[] =>
