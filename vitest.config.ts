@@ -7,8 +7,9 @@ import type { TestSpecification } from "vitest/node";
 // again, on PostgreSQL and NATS: STORES and BUSES select the adapters. "servers" starts servers and
 // the program. In these three, files share processes, since loading the program for each would take
 // as long as most tests. "pages" opens the pages in a browser, which needs both processors, and
-// "speed" measures them afterwards, alone: `npm run test:pages`. "faults" holds the tests that take
-// minutes, most of them of faults, and runs each benchmark once: `npm run test:faults`.
+// "speed" measures them afterwards, alone: `npm run test:pages`. "faults" holds the longest tests,
+// most of them of faults, runs each benchmark once, and each diagnosis of the runbooks:
+// `npm run test:faults`.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   // Generous, for a busy machine; a passing test never waits this long.

@@ -29,6 +29,18 @@ export const readPages = (): Page[] =>
     .filter((file) => file.endsWith(".md"))
     .map((file) => pageOf(file.slice(0, -3), readFileSync(join(FOLDER, file), "utf8")));
 
+export const readmeOf = (pages: readonly Page[]): Page =>
+  pages.find(({ name }) => name === "README") as Page;
+
+export const isOfAlert = ({ name }: Page): boolean => name.startsWith("Sonde");
+
+/** Returns the README's definitions that are the same everywhere. */
+export const setupOf = ({ blocks }: Page): string =>
+  blocks
+    .filter(({ mark }) => mark === "setup")
+    .map(({ text }) => text)
+    .join("\n");
+
 function pageOf(name: string, text: string): Page {
   const blocks: Block[] = [];
   const sections: string[] = [];

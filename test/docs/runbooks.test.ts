@@ -1,27 +1,24 @@
-// The runbooks agree with the alerts, the program and its metrics, and each diagnosis runs against
-// a live system.
+// The runbooks agree with the alerts and the program.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, normalize } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { runCommand } from "../../src/commands/command-line.ts";
 import { makeFolder } from "../support/process.ts";
-import { SERVICES, startLiveShell } from "./live-shell.ts";
-import type { LiveShell, ServiceName } from "./live-shell.ts";
 import {
   anchorsIn,
-  exitCodesOf,
   FOLDER,
+  isOfAlert,
   linksIn,
-  metricsIn,
+  readmeOf,
   readPages,
   recordedIn,
   sondeCommandsIn,
+  setupOf,
   sondeMentionsIn,
   variablesIn,
 } from "./runbook-pages.ts";
-import type { Page } from "./runbook-pages.ts";
 
 interface RuleFile {
   readonly groups: readonly {
@@ -40,8 +37,7 @@ const RULES = ["sonde", "calls"].flatMap((file) => {
 });
 const ALERTS = RULES.filter((rule) => rule.alert !== undefined);
 const PAGES = readPages();
-const README = PAGES.find(({ name }) => name === "README") as Page;
-const isOfAlert = ({ name }: Page): boolean => name.startsWith("Sonde");
+const README = readmeOf(PAGES);
 
 describe("the pages of alerts", () => {
   it("are those that the rules link to", () => {
@@ -107,8 +103,7 @@ describe("the pages contain valid", () => {
   });
 
   it("variables, which the README's shell sets", () => {
-    const setup = README.blocks.filter(({ mark }) => mark === "setup").map(({ text }) => text);
-    const set = new Set(setup.join("\n").match(/\b[A-Z][A-Z_]*(?==)/g));
+    const set = new Set(setupOf(README).match(/\b[A-Z][A-Z_]*(?==)/g));
     const unknown = PAGES.flatMap(({ name, blocks }) =>
       blocks
         .flatMap(({ text }) => variablesIn(text))
@@ -180,65 +175,4 @@ async function faultOf(command: string, { groups = false } = {}): Promise<string
   const options = command.match(/(?<= )--[a-z-]+/g) ?? [];
   const unknown = options.find((option) => !new RegExp(`${option}\\b`).test(help));
   return unknown && `it takes no ${unknown}`;
-}
-
-describe("against a live system", { timeout: 300_000 }, () => {
-  let live: LiveShell;
-
-  beforeAll(async () => {
-    const setup = README.blocks.filter(({ mark }) => mark === "setup").map(({ text }) => text);
-    live = await startLiveShell(setup.join("\n"));
-  }, 120_000);
-  afterAll(() => live[Symbol.asyncDispose]());
-
-  it("every metric exists", async () => {
-    const known = `${await live.metrics()}\n${readFileSync("docs/metrics.md", "utf8")}`;
-    const exists = (metric: string): boolean => {
-      const base = metric.replace(/_(?:bucket|sum|count)$/, "");
-      const end = metric.endsWith("_") ? "" : "\\b";
-      return new RegExp(`\\b(?:${metric}|${base})${end}`).test(known);
-    };
-    const unknown = PAGES.flatMap(({ name, text }) =>
-      metricsIn(text)
-        .filter((metric) => !exists(metric))
-        .map((metric) => `${name}: ${metric}`),
-    );
-    expect(unknown).toEqual([]);
-  });
-
-  it("every diagnosis runs", async () => {
-    const queue = PAGES.filter((page) => isOfAlert(page) || page === README).flatMap(diagnosisOf);
-    const faults: string[] = [];
-    const work = async (): Promise<void> => {
-      for (let next = queue.shift(); next; next = queue.shift()) {
-        const { page, text, codes, service } = next;
-        const { code, output } = await live.run(text, service);
-        // Even an allowed exit code may come from a command that could not begin.
-        if (!codes.includes(code ?? -1) || output.startsWith("sonde: "))
-          faults.push(`${page} exits with ${code}\n${text}\n${output}`);
-      }
-    };
-    await Promise.all([work(), work(), work()]);
-    expect(faults.join("\n\n")).toBe("");
-  });
-});
-
-const DIAGNOSES = ["Diagnosis", "The first two minutes"];
-
-function diagnosisOf({ name, text, blocks }: Page) {
-  const service = serviceOf(text);
-  return blocks
-    .filter(({ section }) => DIAGNOSES.includes(section))
-    .flatMap((block) => {
-      const codes = exitCodesOf(block);
-      return codes ? [{ page: name, text: block.text, codes, service }] : [];
-    });
-}
-
-/** Returns the process whose `$OPS` a page means. */
-function serviceOf(text: string): ServiceName {
-  const said = /`\$(?:OPS|SERVICE)` is (?:that of )?(?:the|an) (\w+)(?:'s)?/
-    .exec(text)?.[1]
-    ?.toLowerCase();
-  return SERVICES.find((service) => service === said) ?? "api";
 }
