@@ -29,6 +29,8 @@ const { scripts } = JSON.parse(readFileSync(PACKAGE, "utf8")) as {
 export const V8_OPTIONS: readonly string[] = scripts.start
   .split(" ")
   .filter((word) => word.startsWith("--"));
+/** Without the release of memory after a start, which takes a tenth of a start's time. */
+const TESTED_OPTIONS = V8_OPTIONS.filter((option) => option !== "--expose-gc");
 const START_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 20_000;
 
@@ -100,7 +102,7 @@ export function startSonde(
   const [program = "", ...words] = [
     ...(maxFileBytes === undefined ? [] : limitFiles(maxFileBytes)),
     process.execPath,
-    ...V8_OPTIONS,
+    ...TESTED_OPTIONS,
     main,
     ...args,
   ];
