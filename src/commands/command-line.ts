@@ -105,7 +105,7 @@ export async function runCommand(
   const context = { config, environment, print, exitWith };
   const program = createProgram(context);
   await addCompletionCommand(program, context, args);
-  finish(program);
+  finish(program); // again, for the commands of completion
   if (args.length === 0) program.outputHelp();
   if (args.length === 0) return code;
   const words = args[0] === "help" ? [...args.slice(1), "--help"] : args;
