@@ -186,6 +186,23 @@ const csvOf = async (page: Page): Promise<readonly string[]> => {
   return text.trimEnd().split("\r\n");
 };
 
+it("scores that may still be arriving are read again in five seconds, later ones in thirty", async () => {
+  const { page, requested } = await pages.open("/locations", WIDE);
+  await page.clock.install();
+  const reads = (): number => requested.filter((url) => url.includes("/insights/rank/")).length;
+  await page.goto(`${pages.api}/insights`);
+  await page.locator(".ranking .name a").first().waitFor();
+  expect(reads()).toBe(1);
+  const same = page.waitForResponse(/insights\/rank/);
+  await page.clock.runFor(5000);
+  await expect.poll(reads).toBe(2);
+  await (await same).finished();
+  await page.clock.runFor(20_000);
+  expect(reads()).toBe(2);
+  await page.clock.runFor(15_000);
+  await expect.poll(reads).toBe(3);
+});
+
 it(
   "a report is created, viewed by period, exported, printed, changed and deleted",
   { timeout: 180_000 },
