@@ -91,6 +91,7 @@ function spread(paths: readonly string[], files: Files): TestSpecification[] {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
+    tags: [{ name: "slow", description: "Waits for clocks, or handles hundreds of megabytes." }],
     projects: [
       {
         test: {

@@ -1,4 +1,5 @@
 // An agent that the hub refuses or tells to take no ticks, and one that stops.
+// @module-tag slow
 import { describe, expect, it } from "vitest";
 import { createAgent } from "../../src/agent/agent.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";

@@ -1,4 +1,5 @@
 // An agent on a machine with a wrong clock, corrected by the hub.
+// @module-tag slow
 import { describe, expect, it } from "vitest";
 import { createAgent } from "../../src/agent/agent.ts";
 import { authorizeAmazon } from "../../src/agent/authorize/amazon.ts";

@@ -399,10 +399,14 @@ interface Documented {
   >;
 }
 
+let paths: Documented["paths"];
+beforeAll(async () => {
+  ({ paths } = (await api.send<Documented>({ path: "/openapi.json" })).body);
+});
+
 it.each(operations)(
   "$operationId ($n) sends the headers that the OpenAPI document names, and no others",
   async ({ operationId, row }) => {
-    const { paths } = (await api.send<Documented>({ path: "/openapi.json" })).body;
     const as = keyOf("owner", "OWNER");
     for (const index of waysOf(operationId, row, "owner")) {
       const ids = row.destroys ? await makeNew("not shared") : objectsOf("not shared");

@@ -1,4 +1,5 @@
 // Server-sent events, on both databases: who receives which, and that nothing is lost in between.
+// @module-tag slow
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createCall, create, startApi } from "../support/api.ts";

@@ -1,4 +1,5 @@
 // The promises of the bus port (src/bus/bus.ts), which every adapter must keep.
+// @module-tag slow
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { ANSWER_MS } from "../../src/bus/bus.ts";

@@ -1,4 +1,5 @@
 // Agents in threads of their own, on the in-process bus.
+// @module-tag slow
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";

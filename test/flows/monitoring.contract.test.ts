@@ -1,5 +1,6 @@
 // From a call's definition to its statistics, through every role; the test moves the clock from
 // slot to slot.
+// @module-tag slow
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PROTOCOL } from "../../src/model/agent.ts";

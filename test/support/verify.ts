@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 
-const SCRIPTS = ["types", "lint", "format:check", "test:embedded"];
+const SCRIPTS = ["types", "lint", "format:check", "test:quick"];
 
 const passed = await Promise.all(SCRIPTS.map(run));
 if (!passed.every(Boolean)) process.exitCode = 1;

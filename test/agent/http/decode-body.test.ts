@@ -24,11 +24,12 @@ it.each([
 it("frames decode the same wherever the pieces begin", async () => {
   const texts = [...TEXTS, ...TEXTS];
   const body = Buffer.concat(texts.map((text) => zstdCompressSync(text)));
+  const whole = Buffer.concat(texts).toString("latin1");
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(body.length)), async (cuts) => {
       const ends = [...cuts, body.length].toSorted((a, b) => a - b);
       const pieces = ends.map((end, at) => body.subarray(ends[at - 1] ?? 0, end));
-      expect(await decode(pieces)).toEqual(Buffer.concat(texts));
+      expect((await decode(pieces)).toString("latin1")).toBe(whole);
     }),
     { numRuns: 50 },
   );

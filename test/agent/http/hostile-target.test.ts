@@ -276,7 +276,7 @@ describe("an encoded body", () => {
     ["zstd", "malformed_response", withWindow(24)],
     ["gzip", "too_large", gzipSync(Buffer.alloc(64 * MIB))],
     ["deflate", "too_large", deflateRawSync(Buffer.alloc(64 * MIB))],
-    ["br", "too_large", brotliCompressSync(Buffer.alloc(64 * MIB))],
+    ["br", "too_large", quickBrotli(Buffer.alloc(64 * MIB))],
     ["zstd", "too_large", zstdCompressSync(Buffer.alloc(64 * MIB))],
     ["gzip, gzip", "too_large", gzipSync(gzipSync(Buffer.alloc(64 * MIB)))],
   ])("in %s is %s (%#)", async (encoding, code, body) => {
@@ -321,8 +321,8 @@ describe("a body in pieces", () => {
     expect(codeOf(outcome)).toBe("malformed_response");
   });
 
-  it("that expands to 256 MiB leaves memory flat", async () => {
-    const bomb = gzipSync(Buffer.alloc(256 * MIB));
+  it("that expands to 256 MiB leaves memory flat", { tags: "slow" }, async () => {
+    const bomb = gzipSync(Buffer.alloc(256 * MIB), { level: 1 });
     await using target = await startRawTarget((socket) => {
       socket.write(`${OK}Content-Encoding: gzip\r\n\r\n`);
       socket.end(bomb);

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createAgentMetrics } from "../../../src/agent/metrics.ts";

@@ -1,4 +1,5 @@
 // Messages on NATS, as seen and sent by somebody with every right on the bus but no key.
+// @module-tag slow
 import { connect, headers as newHeaders } from "@nats-io/transport-node";
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import { jetstreamManager } from "@nats-io/jetstream";
