@@ -9,6 +9,11 @@ export interface Clock {
   /** Milliseconds of `monotonic` that this thread was not idle, from an arbitrary start. */
   busy(): number;
   /**
+   * A value of `busy` from before this thread last looked for events and did not find the one that
+   * it handles now. Work before it delayed nothing in that event's handling. -Infinity until known.
+   */
+  busyAtLastLook(): number;
+  /**
    * Resolves at or after the instant (epoch milliseconds), never early; rejects with the signal's
    * reason.
    */
@@ -19,10 +24,30 @@ export interface Clock {
   pause(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
+const busyNow = (): number => performance.now() - performance.nodeTiming.idleTime;
+
+let looks: ReturnType<typeof watchLooks> | undefined;
+
+/**
+ * Notes `busy` in each turn of the event loop after its events. Those come between the last note
+ * and the next: all that the turn before could see arrived after the last but one. An immediate
+ * that keeps nothing alive does not keep the loop from waiting either.
+ */
+function watchLooks() {
+  let [lastButOne, last] = [-Infinity, -Infinity];
+  const note = (): void => {
+    [lastButOne, last] = [last, busyNow()];
+    setImmediate(note).unref();
+  };
+  setImmediate(note).unref();
+  return { lastButOne: () => lastButOne };
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  busy: () => performance.now() - performance.nodeTiming.idleTime,
+  busy: busyNow,
+  busyAtLastLook: () => (looks ??= watchLooks()).lastButOne(),
   waitUntil: (instant, signal) => waitWhileLeft(() => instant - Date.now(), signal),
   pause(ms, signal) {
     const end = performance.now() + ms;

@@ -65,6 +65,7 @@ export function createManualClock(startMs: number): ManualClock {
     now: () => now,
     monotonic: () => monotonic,
     busy: () => busy,
+    busyAtLastLook: () => -Infinity,
     waitUntil: (instant, signal) => wait({ instant: () => instant, isPause: false }, signal),
     pause(ms, signal) {
       const end = monotonic + ms;

@@ -26,6 +26,7 @@ export function createShiftedClock(start: number): ShiftedClock {
     now,
     monotonic: () => systemClock.monotonic() + passed,
     busy: () => systemClock.busy(),
+    busyAtLastLook: () => systemClock.busyAtLastLook(),
     pause: (ms, signal) => systemClock.pause(ms, signal),
     moveTo,
     passTo(instant) {

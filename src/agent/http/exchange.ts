@@ -10,7 +10,7 @@ import { CallFailure, exchangeFailure } from "./failure.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { MAX_RESPONSE_BYTES, receive } from "./response.ts";
 import { watchStart } from "./response-start.ts";
-import { endTrace } from "./trace.ts";
+import { beginWait, endTrace } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 
 const MAX_HEADER_BYTES = 64 * 1024;
@@ -72,10 +72,12 @@ function timePhases(trace: Trace, clock: Clock) {
   const { phases } = trace;
   const began = clock.monotonic();
   let [uploadedAt, firstByteAt] = [began, began];
+  let endWait: (() => void) | undefined;
   const uploaded = (): void => {
     if (phases.upload !== null) return;
     uploadedAt = clock.monotonic();
     phases.upload = uploadedAt - began;
+    endWait = beginWait(trace, clock);
   };
   return {
     uploaded,
@@ -84,6 +86,7 @@ function timePhases(trace: Trace, clock: Clock) {
       uploaded(); // the server may answer before it has the whole request
       firstByteAt = clock.monotonic();
       phases.processing = firstByteAt - uploadedAt;
+      endWait?.();
     },
     complete(): void {
       endTrace(trace, clock);

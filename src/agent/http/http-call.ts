@@ -130,7 +130,7 @@ async function followToEnd(
     const next = redirectedRequest(own, { status_code, headers }, behaviour, progress.hops.length);
     own = await signed(next, clock);
     progress.hops.push(progress.last);
-    progress.last = newTrace(jar ? withCookies(own, jar) : own, clock, progress.last.held);
+    progress.last = newTrace(jar ? withCookies(own, jar) : own, clock, progress.last);
   }
 }
 

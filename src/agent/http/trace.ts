@@ -23,6 +23,12 @@ export interface Trace {
    */
   readonly heldAtStart: number;
   held: number;
+  /**
+   * Milliseconds of `Clock.busy` that delayed nothing, because the call only waited for its target:
+   * in earlier exchanges, and so far.
+   */
+  readonly sparedAtStart: number;
+  spared: number;
   sourceIp: string | null;
   destIp: string | null;
   /** The server's certificate, over https. */
@@ -35,8 +41,14 @@ export interface Trace {
   content: Content | null;
 }
 
-/** `held`: from the call's previous exchange. */
-export function newTrace(request: HttpRequest, clock: Clock, held = 0): Trace {
+type Carried = Pick<Trace, "held" | "spared">;
+
+/** `previous`: the call's previous exchange. */
+export function newTrace(
+  request: HttpRequest,
+  clock: Clock,
+  { held, spared }: Carried = { held: 0, spared: 0 },
+): Trace {
   const [started, busy] = [clock.monotonic(), clock.busy()];
   return {
     request,
@@ -54,6 +66,8 @@ export function newTrace(request: HttpRequest, clock: Clock, held = 0): Trace {
     busyAtEnd: busy,
     heldAtStart: held,
     held,
+    sparedAtStart: spared,
+    spared,
     sourceIp: null,
     destIp: null,
     certificate: null,
@@ -69,6 +83,15 @@ export function endTrace(trace: Trace, clock: Clock): void {
   trace.busyAtEnd = clock.busy();
 }
 
+/**
+ * Call it once the target has all that it needs to answer, and the function that it returns on the
+ * answer. What the thread did in between delayed the answer only if it could not look for it.
+ */
+export function beginWait(trace: Trace, clock: Clock): () => void {
+  const busy = clock.busy();
+  return () => void (trace.spared += Math.max(0, clock.busyAtLastLook() - busy));
+}
+
 const rounded = (ms: number): number => Math.round(ms * 1000) / 1000;
 
 const roundedOrNull = (ms: number | null): number | null => (ms === null ? null : rounded(ms));
@@ -79,6 +102,7 @@ export function timingOf(trace: Trace, first = trace): Timing {
   const total = rounded(trace.ended - first.started);
   const busy = trace.busyAtEnd - first.busyAtStart;
   const held = trace.held - first.heldAtStart;
+  const spared = trace.spared - first.sparedAtStart;
   return {
     dns: roundedOrNull(phases.dns),
     tcp: roundedOrNull(phases.tcp),
@@ -88,6 +112,6 @@ export function timingOf(trace: Trace, first = trace): Timing {
     download: roundedOrNull(phases.download),
     total,
     // Each end reads two clocks in turn, so a fully busy interval may seem longer than it was.
-    uncertainty: Math.min(rounded(busy + held), total),
+    uncertainty: Math.min(rounded(busy - spared + held), total),
   };
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
+import { Worker } from "node:worker_threads";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
 import { isSelfConnection } from "../../../src/agent/http/connect.ts";
@@ -11,6 +12,7 @@ import { systemClock } from "../../../src/runtime/clock.ts";
 import { startBlackHole } from "../../support/black-hole.ts";
 import { createCertificates } from "../../support/certificates.ts";
 import { freePort } from "../../support/free-port.ts";
+import { track } from "../../support/no-leftovers.ts";
 import { answering, silent, startRawTarget, startTarget } from "../../support/target-server.ts";
 import { undisturbed } from "../../support/undisturbed.ts";
 import { call, codeOf, requestOf, statusOf, timingOfCall } from "../calling.ts";
@@ -82,11 +84,39 @@ describe("the phases of a call", () => {
   });
 });
 
+function work(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+const TARGET_THREAD = `
+  const { parentPort, workerData } = require("node:worker_threads");
+  const server = require("node:http").createServer((_, response) => {
+    parentPort.postMessage("request");
+    setTimeout(() => response.end(), workerData);
+  });
+  server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));
+`;
+
+/** Starts a target that answers after `ms`, whatever this thread does. */
+async function startTargetThread(ms: number) {
+  const worker = new Worker(TARGET_THREAD, { eval: true, workerData: ms });
+  const stopped = track("target thread");
+  const [port] = (await once(worker, "message")) as [number];
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    onRequest: (handle: () => void) => void worker.once("message", handle),
+    async [Symbol.asyncDispose]() {
+      await worker.terminate();
+      stopped();
+    },
+  };
+}
+
 describe("the uncertainty of a call", () => {
   it("is the time that the agent's thread was busy", async () => {
     await using target = await startTarget((_, response) => {
-      const until = performance.now() + 50;
-      while (performance.now() < until);
+      work(50);
       response.end();
     });
     const { total, uncertainty } = timingOfCall(await call(target.url));
@@ -103,10 +133,21 @@ describe("the uncertainty of a call", () => {
     expect(uncertainty).toBeLessThan(200);
   });
 
+  it.each([
+    { answered: "after", answerMs: 500, workMs: 200, least: 0, most: 150 },
+    { answered: "during", answerMs: 100, workMs: 300, least: 150, most: 1000 },
+  ])("leaves out other work unless the answer waits: $answered it", async (row) => {
+    await using target = await startTargetThread(row.answerMs);
+    target.onRequest(() => work(row.workMs));
+    const { total, uncertainty } = timingOfCall(await call(target.url));
+    expect(total).toBeGreaterThanOrEqual(Math.max(row.answerMs, row.workMs) - 1);
+    expect(uncertainty).toBeGreaterThanOrEqual(row.least);
+    expect(uncertainty).toBeLessThan(row.most);
+  });
+
   it("covers the redirects, each of which has its own", async () => {
     await using target = await startTarget(({ url }, response) => {
-      const until = performance.now() + 20;
-      while (performance.now() < until);
+      work(20);
       response.writeHead(url === "/" ? 302 : 200, { location: "/next" }).end();
     });
     const outcome = await call(target.url);
