@@ -1,16 +1,20 @@
 // The clock: wall time, monotonic time, and waits by either.
 import { setTimeout as delay } from "node:timers/promises";
+import { busyAtLastLook, busyNow } from "./thread-usage.ts";
 
 export interface Clock {
   /** Epoch milliseconds; may jump when the system's clock is set. */
   now(): number;
   /** Milliseconds from an arbitrary start, with a fraction; never goes back. */
   monotonic(): number;
-  /** Milliseconds of `monotonic` that this thread was not idle, from an arbitrary start. */
+  /**
+   * Milliseconds of `monotonic` that this thread was not idle, plus those that the system kept it
+   * waiting for a processor, from an arbitrary start.
+   */
   busy(): number;
   /**
-   * A value of `busy` from before this thread last looked for events and did not find the one that
-   * it handles now. Work before it delayed nothing in that event's handling. -Infinity until known.
+   * A value of `busy` from before this thread last looked for events without finding the one that
+   * it handles now: earlier work did not delay that event. -Infinity until known.
    */
   busyAtLastLook(): number;
   /**
@@ -24,30 +28,11 @@ export interface Clock {
   pause(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-const busyNow = (): number => performance.now() - performance.nodeTiming.idleTime;
-
-let looks: ReturnType<typeof watchLooks> | undefined;
-
-/**
- * Notes `busy` in each turn of the event loop after its events. Those come between the last note
- * and the next: all that the turn before could see arrived after the last but one. An immediate
- * that keeps nothing alive does not keep the loop from waiting either.
- */
-function watchLooks() {
-  let [lastButOne, last] = [-Infinity, -Infinity];
-  const note = (): void => {
-    [lastButOne, last] = [last, busyNow()];
-    setImmediate(note).unref();
-  };
-  setImmediate(note).unref();
-  return { lastButOne: () => lastButOne };
-}
-
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   busy: busyNow,
-  busyAtLastLook: () => (looks ??= watchLooks()).lastButOne(),
+  busyAtLastLook,
   waitUntil: (instant, signal) => waitWhileLeft(() => instant - Date.now(), signal),
   pause(ms, signal) {
     const end = performance.now() + ms;

@@ -1,0 +1,69 @@
+// How this thread spends its time: busy, kept waiting for a processor, or asleep until an event.
+import { openSync, readSync } from "node:fs";
+
+/** Milliseconds from an arbitrary start. `busy` includes the waits for a processor. */
+interface Usage {
+  readonly busy: number;
+  readonly slept: number;
+}
+
+let runQueueWait: (() => number) | undefined;
+let looks: ReturnType<typeof watchLooks> | undefined;
+
+/** `Clock.busy` of the calling thread. */
+export const busyNow = (): number => usageNow().busy;
+
+/** `Clock.busyAtLastLook` of the calling thread. */
+export const busyAtLastLook = (): number => (looks ??= watchLooks()).busyAtLast();
+
+function usageNow(): Usage {
+  const waited = (runQueueWait ??= openRunQueueWait())();
+  const idle = performance.nodeTiming.idleTime;
+  return { busy: performance.now() - idle + waited, slept: idle - waited };
+}
+
+/** Nanoseconds run, and waited: https://docs.kernel.org/scheduler/sched-stats.html */
+const STATISTICS = "/proc/thread-self/schedstat";
+
+/** Returns a function that reads milliseconds; always 0 where the system does not count them. */
+function openRunQueueWait(): () => number {
+  const file = openIfThere();
+  if (file === undefined) return () => 0;
+  const bytes = Buffer.alloc(64);
+  return () => {
+    const length = readSync(file, bytes, 0, bytes.length, 0);
+    const [, waited] = bytes.toString("latin1", 0, length).split(" ");
+    return Number(waited) / 1e6;
+  };
+}
+
+function openIfThere(): number | undefined {
+  try {
+    return openSync(STATISTICS, "r");
+  } catch {
+    return undefined;
+  }
+}
+
+/** A thread that sleeps longer found no event when it looked. */
+const LONGEST_LOOK_MS = 0.1;
+
+/**
+ * Notes the usage in each turn of the event loop, after its events and before it looks for the
+ * next. An immediate that keeps nothing alive does not keep the loop from sleeping either.
+ */
+function watchLooks() {
+  const none: Usage = { busy: -Infinity, slept: Infinity };
+  let [lastButOne, last] = [none, none];
+  const note = (): void => {
+    [lastButOne, last] = [last, usageNow()];
+    setImmediate(note).unref();
+  };
+  setImmediate(note).unref();
+  return {
+    // An event that ended a sleep arrived after the last note. Any other may have arrived while the
+    // thread handled those of the turn before, which it looked for after the last note but one.
+    busyAtLast: (): number =>
+      (usageNow().slept - last.slept > LONGEST_LOOK_MS ? last : lastButOne).busy,
+  };
+}
