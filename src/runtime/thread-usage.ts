@@ -22,6 +22,8 @@ function usageNow(): Usage {
   return { busy: performance.now() - idle + waited, slept: idle - waited };
 }
 
+const [SPACE, ZERO] = [32, 48];
+
 /** Nanoseconds run, and waited: https://docs.kernel.org/scheduler/sched-stats.html */
 const STATISTICS = "/proc/thread-self/schedstat";
 
@@ -31,9 +33,11 @@ function openRunQueueWait(): () => number {
   if (file === undefined) return () => 0;
   const bytes = Buffer.alloc(64);
   return () => {
-    const length = readSync(file, bytes, 0, bytes.length, 0);
-    const [, waited] = bytes.toString("latin1", 0, length).split(" ");
-    return Number(waited) / 1e6;
+    readSync(file, bytes, 0, bytes.length, 0);
+    let nanoseconds = 0;
+    for (let at = bytes.indexOf(SPACE) + 1; bytes[at] !== SPACE; at += 1)
+      nanoseconds = nanoseconds * 10 + Number(bytes[at]) - ZERO;
+    return nanoseconds / 1e6;
   };
 }
 
@@ -45,19 +49,26 @@ function openIfThere(): number | undefined {
   }
 }
 
+/** A note takes microseconds, like the shortest turns. */
+const NOTE_EVERY_MS = 0.25;
+
 /** A thread that sleeps longer found no event when it looked. */
 const LONGEST_LOOK_MS = 0.1;
 
 /**
- * Notes the usage in each turn of the event loop, after its events and before it looks for the
- * next. An immediate that keeps nothing alive does not keep the loop from sleeping either.
+ * Notes the usage in turns of the event loop, after their events and before it looks for the next.
+ * An immediate that keeps nothing alive does not keep the loop from sleeping either.
  */
 function watchLooks() {
   const none: Usage = { busy: -Infinity, slept: Infinity };
   let [lastButOne, last] = [none, none];
+  let notedAt = -Infinity;
   const note = (): void => {
-    [lastButOne, last] = [last, usageNow()];
     setImmediate(note).unref();
+    const now = performance.now();
+    if (now - notedAt < NOTE_EVERY_MS) return;
+    notedAt = now;
+    [lastButOne, last] = [last, usageNow()];
   };
   setImmediate(note).unref();
   return {
