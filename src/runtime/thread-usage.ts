@@ -33,9 +33,9 @@ function openRunQueueWait(): () => number {
   if (file === undefined) return () => 0;
   const bytes = Buffer.alloc(64);
   return () => {
-    readSync(file, bytes, 0, bytes.length, 0);
+    const length = readSync(file, bytes, 0, bytes.length, 0);
     let nanoseconds = 0;
-    for (let at = bytes.indexOf(SPACE) + 1; bytes[at] !== SPACE; at += 1)
+    for (let at = bytes.indexOf(SPACE) + 1; at < length && bytes[at] !== SPACE; at += 1)
       nanoseconds = nanoseconds * 10 + Number(bytes[at]) - ZERO;
     return nanoseconds / 1e6;
   };
