@@ -1,7 +1,10 @@
 // How this thread spends its time: busy, kept waiting for a processor, or asleep until an event.
 import { openSync, readSync } from "node:fs";
 
-/** Milliseconds from an arbitrary start. `busy` includes the waits for a processor. */
+/**
+ * Milliseconds from an arbitrary start. `busy` includes the waits for a processor. One amid work
+ * counts twice, since the system does not say when it was.
+ */
 interface Usage {
   readonly busy: number;
   readonly slept: number;

@@ -1,7 +1,5 @@
 // Agents in threads of their own, on the in-process bus.
 // @module-tag slow
-import { once } from "node:events";
-import { Worker } from "node:worker_threads";
 import { expect, it } from "vitest";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { startAgentThread } from "../../src/compose/agent-thread.ts";
@@ -12,32 +10,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { createRegistry, renderMetrics } from "../../src/runtime/metrics.ts";
 import { aTick, quiet } from "../bus/buses.ts";
 import { track } from "../support/no-leftovers.ts";
-
-/** Starts a target in a thread of its own, which counts its requests in shared memory. */
-async function startThreadTarget() {
-  const requests = new Int32Array(new SharedArrayBuffer(4));
-  const worker = new Worker(
-    `const { createServer } = require("node:http");
-     const { parentPort, workerData: requests } = require("node:worker_threads");
-     const server = createServer((_, response) => {
-       Atomics.add(requests, 0, 1);
-       Atomics.notify(requests, 0);
-       response.end("ok");
-     });
-     server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));`,
-    { eval: true, workerData: requests },
-  );
-  const stopped = track("target thread");
-  const [port] = (await once(worker, "message")) as [number];
-  return {
-    requests,
-    authority: `127.0.0.1:${port}`,
-    async [Symbol.asyncDispose]() {
-      await worker.terminate();
-      stopped();
-    },
-  };
-}
+import { startThreadTarget } from "../support/thread-target.ts";
 
 async function startAgents(agents: number, authority: string) {
   await using stack = new AsyncDisposableStack();
