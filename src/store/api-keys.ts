@@ -23,10 +23,7 @@ export function createApiKeyStore(database: Database) {
       return numInsertedOrUpdatedRows > 0n;
     },
     /** Returns undefined for an unknown or revoked key. */
-    async findByHash(hash: string): Promise<ApiKey | undefined> {
-      const [row] = (await activeByHash(kysely, { hash })).rows;
-      return row && toApiKey(row);
-    },
+    findByHash: (hash: string): Promise<ApiKey | undefined> => keyByHash(database, hash),
     /** Returns undefined for an unknown or revoked key. */
     async find(id: string): Promise<ApiKey | undefined> {
       const row = await active().where("id", "=", id).executeTakeFirst();
@@ -68,6 +65,15 @@ export function createApiKeyStore(database: Database) {
     /** Counts all keys, including revoked ones. */
     count: (): Promise<number> => sizeOf(kysely.selectFrom("api_keys").selectAll()),
   };
+}
+
+/** Most requests come with the same few keys. */
+function keyByHash({ kysely, remember }: Database, hash: string): Promise<ApiKey | undefined> {
+  const read = async () => {
+    const [row] = (await activeByHash(kysely, { hash })).rows;
+    return row && toApiKey(row);
+  };
+  return remember && !kysely.isTransaction ? remember(hash, read) : read();
 }
 
 async function keysById(

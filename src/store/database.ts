@@ -15,6 +15,11 @@ export interface Database {
   readonly runBulk: RunBulk;
   /** Numbers of committed names, kept by `names.ts`. */
   readonly numbers: Map<string, number>;
+  /**
+   * Returns what `read` last returned for the key, unless a process has committed anything since.
+   * Use it outside transactions. Absent where that question costs as much as a query.
+   */
+  readonly remember?: <T>(key: string, read: () => Promise<T>) => Promise<T>;
   /** Calls back once the transaction is committed. */
   readonly afterCommit: (work: () => void) => void;
   /** Called after the commit with the stored results, each once. */

@@ -44,6 +44,7 @@ export function openSqlite({ path, clock, metrics, readOnly = false }: SqliteOpt
     runBulk: (_kysely, insert, rows) => runForEach(statements, guarded, insert, rows),
     isTransient: () => false,
     numbers: new Map(),
+    remember: createMemory(reader, guarded),
     afterCommit: (work) => work(),
     timeOf: async () => clock.now(),
   };
@@ -121,6 +122,26 @@ async function runForEach(
     guarded(() => chunk.forEach(run));
     if (rows.length > ROWS_AT_ONCE) await nextTurn();
   }
+}
+
+const MOST_REMEMBERED = 1000;
+
+/** See https://www.sqlite.org/pragma.html#pragma_data_version */
+function createMemory(reader: DatabaseSync, guarded: Guard): NonNullable<Database["remember"]> {
+  const dataVersion = reader.prepare("pragma data_version");
+  dataVersion.setReturnArrays(true); // Half as long as an object.
+  const kept = new Map<string, unknown>();
+  let version: unknown;
+  return async <T>(key: string, read: () => Promise<T>): Promise<T> => {
+    const current = guarded(() => dataVersion.get())?.[0];
+    if (current !== version || kept.size >= MOST_REMEMBERED) kept.clear();
+    version = current;
+    const found = kept.get(key) as T | undefined;
+    if (found !== undefined) return found;
+    const answer = await read();
+    if (version === current && answer !== undefined) kept.set(key, answer);
+    return answer;
+  };
 }
 
 const STATEMENTS_CACHED = 200;

@@ -417,6 +417,41 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(await store.apiKeys.count()).toBe(1);
   });
 
+  it("finds no key that was revoked since it was last found", async () => {
+    const key = {
+      owner: "ann",
+      org: null,
+      access_level: "EDITOR",
+      name: "k",
+      created: T0,
+    } as const;
+    const [byOther, bySelf] = [newId(T0), newId(T0)];
+    for (const key_id of [byOther, bySelf])
+      await store.apiKeys.insert({ ...key, key_id, last_update: T0, revoked: false }, key_id);
+    const find = async (within = store) => {
+      const found = [byOther, bySelf].map((hash) => within.apiKeys.findByHash(hash));
+      return (await Promise.all(found)).map((each) => each?.key_id);
+    };
+    expect(await find()).toEqual([byOther, bySelf]);
+    expect(await find()).toEqual([byOther, bySelf]);
+
+    // Another process has its own connection.
+    const other = await database.open();
+    expect(await other.apiKeys.revoke(byOther, null, T0)).toBe(true);
+    expect(await find()).toEqual([undefined, bySelf]);
+
+    const rolledBack = store.transaction(async (within) => {
+      await within.apiKeys.revoke(bySelf, null, T0);
+      expect(await find(within)).toEqual([undefined, undefined]);
+      expect(await find()).toEqual([undefined, bySelf]);
+      throw new Error("roll back");
+    });
+    await expect(rolledBack).rejects.toThrow("roll back");
+    expect(await find()).toEqual([undefined, bySelf]);
+    await store.transaction((within) => within.apiKeys.revoke(bySelf, null, T0));
+    expect(await find()).toEqual([undefined, undefined]);
+  });
+
   it("removes a location and its agents, but keeps its record", async () => {
     const location = { id: "gone", label: "Gone", region: "", created: T0 };
     await store.locations.insert(location);
