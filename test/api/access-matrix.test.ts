@@ -440,7 +440,7 @@ async function countStatements(work: () => Promise<unknown>): Promise<number> {
 
 async function asked(request: Request) {
   const as = keyOf("stranger", "OWNER");
-  // From here on the key is known: reading it is no statement of the request.
+  // The store remembers the key until the next commit. Counting would otherwise depend on that.
   await api.send({ path: "/calls/none/", as });
   let answer: Awaited<ReturnType<TestApi["send"]>> | undefined;
   const statements = await countStatements(async () => {
