@@ -17,6 +17,7 @@ import type { RunReport } from "../../src/model/result.ts";
 import type { Tick, TickCall, TickWorkflow } from "../../src/model/tick.ts";
 import type { Timing } from "../../src/model/timing.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import type { Clock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 
 export const newCall = (
@@ -104,6 +105,7 @@ export interface CallOptions {
   readonly behaviour?: Partial<Behaviour>;
   readonly secureContext?: SecureContext;
   readonly resolver?: HostResolver;
+  readonly clock?: Clock;
   readonly onRefusal?: HttpCallerSettings["onRefusal"];
 }
 
@@ -115,12 +117,13 @@ export function call(
     request,
     behaviour,
     secureContext,
-    resolver = createHostResolver({ clock: systemClock }),
+    clock = systemClock,
+    resolver = createHostResolver({ clock }),
     onRefusal,
   }: CallOptions = {},
 ): Promise<CallOutcome> {
   const caller = createHttpCaller({
-    clock: systemClock,
+    clock,
     egress: parseEgressAllow(allow),
     resolver,
     onRefusal,

@@ -257,9 +257,11 @@ describe("a name", () => {
       });
       const other = resolver.resolve("other");
       await asked.promise;
-      const calling = call(`http://web:${target.port}/`, { resolver });
+      // As on a machine without other load.
+      const clock = { ...systemClock, busy: () => 0, busyAtLastLook: () => 0 };
+      const calling = call(`http://web:${target.port}/`, { resolver, clock });
       await expect.poll(() => server.questions.length).toBe(4);
-      await delay(200);
+      await delay(300); // some of it may pass before DNS has answered
       free.resolve();
       const outcome = await calling;
       await other;
@@ -267,7 +269,7 @@ describe("a name", () => {
       const { total, uncertainty } = timingOfCall(outcome);
       expect(uncertainty).toBeGreaterThan(150);
       // Its own two lookups are the target's.
-      expect((total ?? 0) - (uncertainty ?? 0)).toBeGreaterThan(50);
+      expect((total ?? 0) - (uncertainty ?? 0)).toBeGreaterThan(90);
     });
 
     it.each(["SERVFAIL", "silence"] as const)(
