@@ -1,7 +1,7 @@
 // A real PostgreSQL server in a temporary folder, on a free port.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client, Pool } from "pg";
@@ -31,7 +31,7 @@ export interface PostgresServerOptions {
   readonly durable?: boolean;
   /** Default a free port of 127.0.0.1. */
   readonly address?: { readonly host: string; readonly port: number };
-  /** The folder of its data; by default, the one for temporary files. */
+  /** The folder of its data; by default in memory, if there is room and it need not be durable. */
   readonly folder?: string;
   /** Changes the configuration in the data folder before the first start. */
   readonly configure?: (data: string) => void;
@@ -42,7 +42,7 @@ export interface PostgresServerOptions {
 export async function startPostgres({
   durable = false,
   address,
-  folder = tmpdir(),
+  folder = durable ? tmpdir() : folderInMemory(),
   configure,
   sql = [],
 }: PostgresServerOptions = {}): Promise<PostgresServer> {
@@ -115,6 +115,16 @@ interface DataOptions extends Required<Pick<PostgresServerOptions, "durable" | "
   readonly configure: PostgresServerOptions["configure"];
 }
 
+const MEMORY = "/dev/shm";
+const ROOM_IN_MEMORY = 4 * 2 ** 30;
+
+/** Creating and deleting the files of hundreds of databases on a disk takes two fifths of its time. */
+function folderInMemory(): string {
+  if (!existsSync(MEMORY)) return tmpdir();
+  const { bavail, bsize } = statfsSync(MEMORY);
+  return bavail * bsize > ROOM_IN_MEMORY ? MEMORY : tmpdir();
+}
+
 /**
  * For databases that live for seconds: nothing needs to survive a crash of the machine, and
  * vacuuming hundreds of them would take longer than the tests.
@@ -125,7 +135,7 @@ const QUICK = [
   "autovacuum=off",
   "wal_level=minimal",
   "max_wal_senders=0",
-  "max_wal_size=4GB",
+  "max_wal_size=1GB",
   "checkpoint_timeout=1h",
 ];
 
