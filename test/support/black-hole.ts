@@ -8,10 +8,12 @@ import { firstOutput } from "./programs.ts";
 
 export interface BlackHole extends AsyncDisposable {
   readonly port: number;
+  /** Accepts the connections, and answers their requests. */
+  open(): void;
 }
 
 const LISTENER = `
-  const server = require("node:net").createServer();
+  const server = require("node:http").createServer((_, response) => response.end());
   const [host, port] = process.argv.slice(1);
   server.listen({ host, port: Number(port), backlog: 1 }, () =>
     console.log(server.address().port));
@@ -30,6 +32,7 @@ export async function startBlackHole(host = "127.0.0.1", port = 0): Promise<Blac
   while (queued.length < MAX_QUEUED && (await connects(queued.at(-1))));
   return {
     port: found,
+    open: () => void listener.kill("SIGCONT"),
     async [Symbol.asyncDispose]() {
       for (const socket of queued) socket.destroy();
       const exited = once(listener, "exit");

@@ -10,6 +10,7 @@ import { DAY_MS } from "../../model/periods.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, handshakeFailure } from "./failure.ts";
+import { beginWait } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 
 export interface Handshake {
@@ -26,7 +27,7 @@ export interface Handshake {
  */
 export async function secure(clock: Clock, trace: Trace, handshake: Handshake): Promise<Socket> {
   const started = clock.monotonic();
-  const { secured, certificate } = await shakeHands(handshake);
+  const { secured, certificate } = await shakeHands(handshake, () => beginWait(trace, clock));
   const ended = clock.monotonic();
   try {
     trace.certificate = certificate ? shownCertificate(certificate, clock.now()) : null;
@@ -45,7 +46,10 @@ interface Secured {
   readonly certificate: X509Certificate | undefined;
 }
 
-function shakeHands({ socket, host, secureContext, deadline }: Handshake): Promise<Secured> {
+function shakeHands(
+  { socket, host, secureContext, deadline }: Handshake,
+  begin: () => () => void,
+): Promise<Secured> {
   return new Promise((resolve, reject) => {
     const secured = connectTls({
       socket,
@@ -57,6 +61,7 @@ function shakeHands({ socket, host, secureContext, deadline }: Handshake): Promi
       // Checked afterwards: if Node rejected the certificate, it could not be reported.
       rejectUnauthorized: false,
     });
+    const endWait = begin();
     let certificate: X509Certificate | undefined;
     // Node takes it out of the chain: a second read would return the issuer's.
     const readOnce = () => (certificate ??= secured.getPeerX509Certificate());
@@ -74,9 +79,23 @@ function shakeHands({ socket, host, secureContext, deadline }: Handshake): Promi
     secured.on("error", (cause) => fail(handshakeFailure(cause)));
     secured.once("secureConnect", () => {
       deadline.watch(undefined);
+      if (tookOneRoundTrip(secured)) endWait();
       resolve({ secured, certificate: readOnce() });
     });
   });
+}
+
+/** The groups of the key shares that OpenSSL offers: for another one, the server has to ask. */
+const OFFERED_GROUPS: readonly unknown[] = ["X25519MLKEM768", "X25519"];
+
+/**
+ * Whether the server answered once, with all that the client needs: RFC 8446 section 2. In other
+ * handshakes it waits for this thread in between, and Node does not say when.
+ */
+function tookOneRoundTrip(secured: TLSSocket): boolean {
+  if (secured.getProtocol() !== "TLSv1.3") return false;
+  const group = secured.getEphemeralKeyInfo();
+  return group !== null && "name" in group && OFFERED_GROUPS.includes(group.name);
 }
 
 /**

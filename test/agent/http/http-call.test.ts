@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
-import { isSelfConnection } from "../../../src/agent/http/connect.ts";
+import { isSelfConnection } from "../../../src/agent/http/dial.ts";
 import { parseEgressAllow } from "../../../src/net/egress.ts";
 import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
 import { timingOf } from "../../../src/agent/http/trace.ts";
@@ -88,6 +89,12 @@ function work(ms: number): void {
   while (performance.now() < end);
 }
 
+/** The thread sleeps in a later turn of the event loop, and so notes this work before. */
+async function workAndSleep(ms: number): Promise<void> {
+  work(ms);
+  await delay(1);
+}
+
 describe("the uncertainty of a call", () => {
   it("covers the time that the agent's thread was busy", async () => {
     await using target = await startTarget((_, response) => {
@@ -112,12 +119,58 @@ describe("the uncertainty of a call", () => {
     { does: "leaves out", arrives: "after", answerMs: 700, workMs: 300, least: 0, most: 200 },
     { does: "covers", arrives: "during", answerMs: 100, workMs: 300, least: 150, most: 1000 },
   ])("$does other work if the answer arrives $arrives it", async (row) => {
-    await using target = await startThreadTarget(row.answerMs);
-    target.onRequest(() => work(row.workMs));
+    await using target = await startThreadTarget(row);
+    target.on("request", () => work(row.workMs));
     const { total, uncertainty } = timingOfCall(await call(`http://${target.authority}/`));
     expect(total).toBeGreaterThanOrEqual(Math.max(row.answerMs, row.workMs) - 1);
     expect(uncertainty).toBeGreaterThanOrEqual(row.least);
     expect(uncertainty).toBeLessThan(row.most);
+  });
+
+  it("leaves out other work while it connects", async () => {
+    await using hole = await startBlackHole();
+    const calling = call(`http://127.0.0.1:${hole.port}/`);
+    await delay(50);
+    hole.open(); // Linux repeats the SYN a second after the first.
+    await workAndSleep(500);
+    const { tcp, uncertainty } = timingOfCall(await calling);
+    expect(tcp).toBeGreaterThan(600);
+    expect(uncertainty).toBeLessThan(400);
+  });
+
+  it.each([
+    { does: "leaves out", handshake: "ends after it", handshakeMs: 700, least: 0, most: 200 },
+    { does: "covers", handshake: "could end before", handshakeMs: 200, least: 150, most: 1000 },
+    {
+      does: "covers",
+      handshake: "has two round trips, as in TLS 1.2",
+      tls: { maxVersion: "TLSv1.2" as const },
+      handshakeMs: 700,
+      least: 300,
+      most: 1000,
+    },
+    {
+      does: "covers",
+      handshake: "has two round trips, because of its group",
+      tls: { ecdhCurve: "P-256" },
+      handshakeMs: 700,
+      least: 300,
+      most: 1000,
+    },
+  ])("$does other work if the handshake $handshake", async ({ tls, handshakeMs, least, most }) => {
+    await using target = await startThreadTarget({
+      tls: { ...certificates.good, ...tls },
+      handshakeMs,
+    });
+    // Once this thread has connected, too.
+    target.on("connection", () => setTimeout(() => void workAndSleep(300), 100));
+    const outcome = await call(`https://${target.authority}/`, {
+      secureContext: certificates.trusting,
+    });
+    const { handshake, uncertainty } = timingOfCall(outcome);
+    expect(handshake).toBeGreaterThanOrEqual(Math.max(handshakeMs, 400) - 100);
+    expect(uncertainty).toBeGreaterThanOrEqual(least);
+    expect(uncertainty).toBeLessThan(most);
   });
 
   it("covers the redirects, each of which has its own", async () => {
