@@ -57,7 +57,7 @@ async function compare(
     for (const [index, { name }] of scenariosOf(options).scenarios.entries())
       add(
         ...accuracyFigures(
-          { ...setting, name, mode },
+          { ...setting, name, mode, handshake: options.handshake },
           rounds.map((round) => round[index] ?? { samples: [], missing: 0 }),
           probed?.map((round) => round[index] ?? []),
         ),
@@ -66,10 +66,11 @@ async function compare(
 }
 
 async function startTarget(
-  { skip }: Benchmark,
+  { options: { handshake }, skip }: Benchmark,
   files: CertificateFiles,
   delay: number,
 ): Promise<Target> {
+  if (handshake > 0) return startDelayServer(files, delay, handshake);
   const nginx = delay === 0 ? await startNginx(files) : undefined;
   if (delay === 0 && !nginx) skip(`${NO_NGINX} (a server of Node stands in)`);
   return nginx ?? startDelayServer(files, delay);

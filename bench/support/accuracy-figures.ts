@@ -1,4 +1,5 @@
 // The figures of one scenario of the accuracy benchmark, and their goals.
+import { isUncertain } from "../../src/model/uncertainty.ts";
 import type { Figure, Goal } from "./figures.ts";
 import type { Mode, Scheme } from "./options.ts";
 import type { Sample } from "./samples.ts";
@@ -18,6 +19,7 @@ export interface Setting {
   readonly mode: Mode;
   readonly scheme: Scheme;
   readonly delay: number;
+  readonly handshake: number;
   /** What a call costs on an idle machine, in milliseconds. */
   readonly floor: number;
 }
@@ -27,8 +29,9 @@ export function accuracyFigures(
   rounds: readonly Round[],
   probed: readonly Probed[] | undefined,
 ): Figure[] {
-  const { name, mode, scheme, delay, floor } = setting;
-  const label = `${mode}, ${scheme}, ${delay} ms, ${name}:`;
+  const { name, mode, scheme, delay, handshake, floor } = setting;
+  const shaking = handshake > 0 ? `, handshake ${handshake} ms` : "";
+  const label = `${mode}, ${scheme}, ${delay} ms${shaking}, ${name}:`;
   const goals = goalsOf(setting);
   const each = (value: (round: Round) => number): number[] => rounds.map(value);
   const excess = (share: number, goal: Goal | undefined): Figure => ({
@@ -81,8 +84,8 @@ export function accuracyFigures(
 /** Empty if the program states no uncertainty. */
 function uncertaintyFigures(rounds: readonly Round[], floor: number): Figure[] {
   const stated = rounds.map(({ samples }) =>
-    samples.flatMap(({ excess, uncertainty }) =>
-      uncertainty === undefined ? [] : [{ excess, uncertainty }],
+    samples.flatMap(({ excess, total, uncertainty }) =>
+      uncertainty === undefined ? [] : [{ excess, total, uncertainty }],
     ),
   );
   if (stated.some((round) => round.length === 0)) return [];
@@ -99,6 +102,11 @@ function uncertaintyFigures(rounds: readonly Round[], floor: number): Figure[] {
   return [
     uncertainty(0.5),
     uncertainty(0.99),
+    {
+      what: "  too uncertain to judge",
+      unit: "%",
+      rounds: stated.map((round) => percent(round, isUncertain)),
+    },
     {
       what: `  reported − true ≤ uncertainty + ${floor.toFixed(2)} ms, what a bare socket takes`,
       unit: "%",

@@ -13,6 +13,8 @@ export interface Options {
   readonly modes: readonly Mode[];
   /** Milliseconds that the target takes. */
   readonly delays: readonly number[];
+  /** Milliseconds that the target takes for a TLS handshake. */
+  readonly handshake: number;
   readonly schemes: readonly Scheme[];
   /** The processors that the measured process gets. */
   readonly processors: Processors;
@@ -33,6 +35,7 @@ const KNOWN = {
   rounds: { type: "string", default: "3" },
   modes: { type: "string", default: "embedded,split" },
   delays: { type: "string", default: "0,5,50" },
+  handshake: { type: "string", default: "0" },
   schemes: { type: "string", default: "http,https" },
   rates: { type: "string", default: "100,500" },
   processors: { type: "string", default: "one" },
@@ -54,6 +57,7 @@ export function parseOptions(args: readonly string[]) {
     processors: oneOf("processors", ["one", "all"], values.processors),
     modes: someOf("modes", ["embedded", "split"], values.modes),
     delays: values.delays.split(",").map((text) => numberOf("delays", text)),
+    handshake: numberOf("handshake", values.handshake),
     schemes: someOf("schemes", ["http", "https"], values.schemes),
     rates: values.rates.split(",").map((text) => numberOf("rates", text)),
     deployments:

@@ -7,6 +7,8 @@ import { API_KEY } from "./database.ts";
 export interface Sample {
   /** The reported time minus what the target itself took. */
   readonly excess: number;
+  /** The reported time. */
+  readonly total: number;
   /** Start − due; negative if started early. */
   readonly lateness: number;
   /** Undefined if the program does not state one. */
@@ -52,6 +54,7 @@ function sampleOf(
   return [
     {
       excess: timing.total - (taken.get(id) ?? 0),
+      total: timing.total,
       lateness: Date.parse(meta.start_time) - Date.parse(meta.due_time),
       uncertainty: timing.uncertainty ?? undefined,
     },

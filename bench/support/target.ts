@@ -75,13 +75,18 @@ export async function startNginx(files: CertificateFiles): Promise<Target | unde
   };
 }
 
-/** `delay` is in milliseconds. */
-export async function startDelayServer(files: CertificateFiles, delay: number): Promise<Target> {
+/** Answers requests after `delay` and TLS handshakes after `handshake` milliseconds. */
+export async function startDelayServer(
+  files: CertificateFiles,
+  delay: number,
+  handshake = 0,
+): Promise<Target> {
   const program = fileURLToPath(new URL("./delay-server.ts", import.meta.url));
   // With several garbage collection threads at one real-time priority on one core, the first would
   // spin waiting for the others, and take the core from everything else for good.
   const options = ["--single-threaded-gc"];
-  const child = forkChild(program, [files.certificate, files.key], "other", options);
+  const words = [files.certificate, files.key, String(handshake)];
+  const child = forkChild(program, words, "other", options);
   const [[http = 0, https = 0]] = (await once(child, "message")) as [number[]];
   putFirst(child.pid);
   const ports = { http, https };
