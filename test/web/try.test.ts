@@ -104,6 +104,12 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
     .toBe("ftp://shop.example/");
   await expectAccessible(page);
   await keepPicture(page, "try-fault");
+  await field("URL").fill(`${target.url}/`);
+  await button(page, "Save").click();
+  await page
+    .locator(".pair-rows .fault")
+    .getByText(/^Name: 'Connection'/)
+    .waitFor();
 
   // Leaving the page asks first, by a link and through the history.
   await page.getByRole("link", { name: "Workflows", exact: true }).click();

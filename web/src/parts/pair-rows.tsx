@@ -74,16 +74,22 @@ interface PairRowProps {
   readonly onRemove: () => void;
 }
 
+type Part = keyof typeof LABELS;
+
+const LABELS = { key: "Name", value: "Value" } as const;
+const PARTS = Object.keys(LABELS) as Part[];
+
 function PairRow({ row, name, faultAt, onChange, onRemove }: PairRowProps) {
   const id = useId();
-  const control = (part: "key" | "value", label: string) => (
+  const faulty = PARTS.find((part) => faultAt(`.${part}`) !== undefined);
+  const control = (part: Part) => (
     <input
       type="text"
       autocomplete="off"
       spellcheck={false}
       class="mono"
-      aria-label={`${label} of ${name}`}
-      placeholder={label}
+      aria-label={`${LABELS[part]} of ${name}`}
+      placeholder={LABELS[part]}
       aria-invalid={faultAt(`.${part}`) !== undefined}
       aria-describedby={id}
       value={row[part]}
@@ -92,14 +98,14 @@ function PairRow({ row, name, faultAt, onChange, onRemove }: PairRowProps) {
   );
   return (
     <li>
-      {control("key", "Name")}
-      {control("value", "Value")}
+      {control("key")}
+      {control("value")}
       <button class="button quiet" type="button" onClick={onRemove}>
         <span aria-hidden="true">×</span>
         <span class="visually-hidden">Remove {name}</span>
       </button>
       <span id={id} class="fault" role="alert">
-        {faultAt("")}
+        {faulty ? `${LABELS[faulty]}: ${faultAt(`.${faulty}`)}` : faultAt("")}
       </span>
     </li>
   );
