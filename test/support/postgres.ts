@@ -118,7 +118,7 @@ interface DataOptions extends Required<Pick<PostgresServerOptions, "durable" | "
 const MEMORY = "/dev/shm";
 const ROOM_IN_MEMORY = 4 * 2 ** 30;
 
-/** Creating and deleting the files of hundreds of databases on a disk takes two fifths of its time. */
+/** On a disk, files of hundreds of databases take two fifths of the server's time. */
 function folderInMemory(): string {
   if (!existsSync(MEMORY)) return tmpdir();
   const { bavail, bsize } = statfsSync(MEMORY);

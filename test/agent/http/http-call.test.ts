@@ -130,8 +130,8 @@ describe("the uncertainty of a call", () => {
   it("leaves out other work while it connects", async () => {
     await using hole = await startBlackHole();
     const calling = call(`http://127.0.0.1:${hole.port}/`);
-    await delay(50);
-    hole.open(); // Linux repeats the SYN a second after the first.
+    await delay(50); // until the first SYN is lost; Linux repeats it after a second
+    hole.open();
     await workAndSleep(500);
     const { tcp, uncertainty } = timingOfCall(await calling);
     expect(tcp).toBeGreaterThan(600);
