@@ -3,8 +3,8 @@ import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { LOCATION } from "./deployments.ts";
 
-/** The tick's second has passed, so that its place in the second does not hold it back. */
-const OVERDUE_MS = 1500;
+/** A tick this late comes from a backlog: the agent makes as many calls as it can. */
+const OVERDUE_MS = 12_000;
 
 export function tickFor(url: string, result_id: string): Tick {
   const now = systemClock.now();

@@ -15,8 +15,9 @@ import type { ReportPublisher } from "./reporting/report-publisher.ts";
 import type { RunLog } from "./run-log.ts";
 import { makeRun, missedReport } from "./make-run.ts";
 import type { RunControl, RunSettings } from "./make-run.ts";
+import type { Place, Start } from "./starts.ts";
 import { createTurns } from "./turns.ts";
-import type { Place, Start, Turns } from "./turns.ts";
+import type { Turns } from "./turns.ts";
 
 export interface IntakeSettings extends RunSettings {
   readonly metrics: AgentMetrics;

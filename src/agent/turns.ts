@@ -1,9 +1,9 @@
 // Turns of the event loop. The thread that timestamps calls does little at a time, so no response
-// waits behind more than a few starts or chores: runs start in the order of places.ts, one by one
-// unless they come from a backlog, and wait while the thread is behind.
+// waits behind more than a few starts or chores: runs start one by one unless they come from a
+// backlog (starts.ts), and wait while the thread is behind.
 import type { Clock } from "../runtime/clock.ts";
-import { createPlaces } from "./places.ts";
-import type { Claim } from "./places.ts";
+import { createStarts } from "./starts.ts";
+import type { Place, Start } from "./starts.ts";
 
 /** Milliseconds; after a longer turn, no run starts. */
 const LONGEST_TURN_MS = 1;
@@ -15,41 +15,17 @@ const LONGEST_TURN_MS = 1;
 const START_ANYWAY_AFTER_MS = 5000;
 
 /**
- * A run this late comes from a backlog. This many of those start in one turn, so that each step of
- * a call finds its code in the processor's caches. A response waits behind four starts at most.
- */
-const BACKLOG_AFTER_MS = 1000;
-const STARTS_A_TURN = 4;
-
-/**
  * While runs are due, chores wait until there are this many: done in one turn, they find their code
  * in the processor's caches. A turn ends early once they have taken `CHORES_MS`.
  */
 const CHORES_A_TURN = 4;
 const CHORES_MS = LONGEST_TURN_MS / 2;
 
-/** A run waiting to start. Thousands wait, so this uses callbacks instead of promises. */
-export interface Start extends Claim {
-  /** Starts to withdraw together. */
-  readonly group: object;
-  /** When its tick arrived; epoch milliseconds. */
-  readonly received: number;
-  /** Called when the run may start, from its `instant` on; without a place after its `latest`. */
-  readonly begin: (place?: Place) => void;
-  /** Called instead if its group is withdrawn. */
-  readonly withdrawn: (reason: Error) => void;
-}
-
-/** A run's place among those that run at the same time. */
-export interface Place {
-  release(): void;
-}
-
 export type Turns = ReturnType<typeof createTurns>;
 
 /** `places`: maximum runs at a time. */
 export function createTurns(clock: Clock, places: number) {
-  const starts = createStarts(places);
+  const starts = createStarts(clock, places);
   const chores = createChores(clock);
   const pace = createPace(clock);
   const sleep = createSleep(clock);
@@ -68,13 +44,15 @@ export function createTurns(clock: Clock, places: number) {
 
   function wake(): void {
     if (pace.isInTurn()) return;
-    if (chores.count() > 0 || starts.areDue(clock.now())) {
+    const now = clock.now();
+    const due = starts.dueAt(now);
+    if (chores.count() > 0 || due <= now) {
       pace.turnBegins();
       setImmediate(turn);
       return;
     }
     if (starts.haveFree()) pace.caughtUp();
-    sleep.until(starts.dueAt(), wake);
+    sleep.until(due, wake);
   }
 
   const placeOf = (start: Start): Place => ({
@@ -122,58 +100,6 @@ function createChores(clock: Clock) {
     add: (chore: () => void): void => void waiting.push(chore),
     /** Does those of one turn. */
     doSome: (): void => work(clock.monotonic() + CHORES_MS, CHORES_A_TURN),
-  };
-}
-
-/** Starts that wait, and the places of runs that have started. */
-function createStarts(count: number) {
-  const places = createPlaces<Start>(count);
-  const groups = new Map<object, Set<Start>>();
-
-  function leaveGroup(start: Start): void {
-    const members = groups.get(start.group);
-    members?.delete(start);
-    if (members?.size === 0) groups.delete(start.group);
-  }
-  function take(start: Start | undefined, how: (start: Start) => void): Start | undefined {
-    if (!start) return undefined;
-    how(start);
-    leaveGroup(start);
-    return start;
-  }
-  const takePlace = (now: number) => take(places.next(now), places.take);
-
-  return {
-    add(start: Start): void {
-      const members = groups.get(start.group) ?? new Set();
-      groups.set(start.group, members.add(start));
-      places.add(start);
-    },
-    /** Whether `takeExpired` or `takeNext` would return one. */
-    areDue: (now: number): boolean => Boolean(places.expired(now) ?? places.next(now)),
-    /** When a start may next be due, in epoch milliseconds; Infinity: not by time alone. */
-    dueAt: () => places.changesAt(),
-    haveFree: () => places.areFree(),
-    /** Removes and returns a start whose `latest` has passed. */
-    takeExpired: (now: number) => take(places.expired(now), places.withdraw),
-    /** Returns the starts that may begin in this turn, now with a place each. */
-    takeNext(now: number): Start[] {
-      const taken: Start[] = [];
-      for (let start = takePlace(now); start; start = takePlace(now)) {
-        taken.push(start);
-        if (now - start.instant < BACKLOG_AFTER_MS || taken.length === STARTS_A_TURN) break;
-      }
-      return taken;
-    },
-    release: (start: Start): void => places.release(start),
-    withdraw(group: object, reason: Error): void {
-      const members = groups.get(group) ?? [];
-      groups.delete(group);
-      for (const start of members) {
-        places.withdraw(start);
-        start.withdrawn(reason);
-      }
-    },
   };
 }
 

@@ -194,7 +194,7 @@ describe("an agent", () => {
     await startAgent(system);
     const ids = Array.from({ length: 501 }, (_, at) => `run-${at}`);
     await system.bus.publishTicks(ids.map((id) => tickFor(target.url, id)));
-    await expect.poll(() => target.requests.length).toBe(500);
+    await expect.poll(() => system.clock.advance(100).then(() => target.requests.length)).toBe(500);
     expect(target.connections()).toBe(500);
     target.release();
     await expect.poll(() => target.requests.length).toBe(501);
@@ -214,13 +214,19 @@ describe("an agent", () => {
       ...bob.map((tick) => ({ ...tick, owner_hash: "bob" })),
       ...eve.map((tick) => ({ ...tick, owner_hash: "eve" })),
     ]);
-    await expect.poll(() => slow.requests).toHaveLength(16);
+    await expect.poll(() => system.clock.advance(5).then(() => slow.requests)).toHaveLength(16);
     await system.clock.advance(1000);
-    await expect.poll(() => system.results()).toHaveLength(30);
+    await expect.poll(() => system.clock.advance(5).then(() => system.results())).toHaveLength(30);
     expect(system.results().every(({ meta }) => meta.result === "COMPLETE")).toBe(true);
     expect(slow.requests.length).toBeGreaterThanOrEqual(16);
     slow.release();
-    await expect.poll(() => (slow.release(), system.results())).toHaveLength(90);
+    await expect
+      .poll(async () => {
+        slow.release();
+        await system.clock.advance(5);
+        return system.results();
+      })
+      .toHaveLength(90);
   });
 
   it("frees the place of a workflow between its calls", async () => {
@@ -249,6 +255,8 @@ describe("an agent", () => {
     const system = newSystem();
     await startAgent(system);
     await system.bus.publishTicks([tickFor(slow.url, "run-1"), tickFor(fast.url, "run-2")]);
+    await expect.poll(() => slow.requests).toHaveLength(1);
+    await system.clock.advance(5);
     await expect.poll(() => system.results().map(({ id }) => id)).toEqual(["run-2"]);
     slow.release();
     await expect.poll(() => system.results()).toHaveLength(2);
@@ -261,7 +269,7 @@ describe("an agent", () => {
     await startAgent({ ...system, bus });
     const ids = Array.from({ length: 120 }, (_, at) => `run-${at}`);
     await bus.publishTicks(ids.map((id) => tickFor(target.url, id)));
-    await expect.poll(() => bus.refused()).toBeGreaterThan(3);
+    await expect.poll(() => system.clock.advance(20).then(() => bus.refused())).toBeGreaterThan(3);
     expect(system.reports).toEqual([]);
     bus.back();
     await expect

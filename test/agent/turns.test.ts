@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { Place, Start } from "../../src/agent/starts.ts";
 import { createTurns } from "../../src/agent/turns.ts";
-import type { Place, Start } from "../../src/agent/turns.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 
 const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
@@ -30,13 +30,19 @@ function newTurns(places = 100) {
     turns.add({
       ...START,
       instant,
-      ...rest,
       begin(place) {
         if (place) held.push(place);
         done.push(place ? name : `${name}: too late`);
       },
       withdrawn: (reason) => void done.push(`${name}: ${reason.message}`),
+      ...rest,
     });
+  const endAtOnce =
+    (name: string) =>
+    (place?: Place): void => {
+      done.push(name);
+      place?.release();
+    };
   const chore = (name: string, ms = 0): void =>
     void turns.chore().then(() => {
       lost += ms;
@@ -47,13 +53,13 @@ function newTurns(places = 100) {
     lost += 2;
     if (goesOn()) setImmediate(slowDown, goesOn);
   };
-  return { clock, turns, held, done, start, chore, slowDown };
+  return { clock, turns, held, done, start, endAtOnce, chore, slowDown };
 }
 
 describe("starts", () => {
   it("come in due order, at their instants, never early", async () => {
     const { clock, done, start } = newTurns();
-    start("third", NOW + 20);
+    start("third", NOW + 30);
     start("first", NOW + 10);
     start("second", NOW + 10);
     await clock.advance(9);
@@ -61,8 +67,13 @@ describe("starts", () => {
     expect(done).toEqual([]);
     await clock.advance(1);
     await turnsOfLoop(5);
-    expect(done).toEqual(["first", "second"]);
+    expect(done).toEqual(["first"]);
+    await clock.advance(9);
+    await turnsOfLoop(5);
     await clock.advance(10);
+    await turnsOfLoop(5);
+    expect(done).toEqual(["first", "second"]);
+    await clock.advance(1);
     await turnsOfLoop(5);
     expect(done).toEqual(["first", "second", "third"]);
   });
@@ -95,23 +106,69 @@ describe("starts", () => {
     expect(done.at(-1)).toBe("third");
   });
 
-  it("take a turn each", async () => {
-    const { done, start } = newTurns();
-    for (let n = 0; n < 10; n += 1) start(`run ${n}`);
+  /** Runs calls that take 6 ms of the thread each. */
+  async function learnCost({ clock, held, done, start }: ReturnType<typeof newTurns>) {
+    for (let n = 0; n < 1000; n += 1) {
+      start(`run ${n}`);
+      await turnsOfLoop(2);
+      clock.work(6);
+      held.pop()?.release();
+    }
+    done.length = 0;
+  }
+  /** The milliseconds after which each of three runs starts, while all of them last. */
+  async function startThree({ clock, done, start }: ReturnType<typeof newTurns>, instant: number) {
+    for (let n = 0; n < 3; n += 1) start(`${n}`, instant);
+    const starts: number[] = [];
+    for (let ms = 0; starts.length < 3; ms += 1) {
+      await turnsOfLoop(3);
+      while (starts.length < done.length) starts.push(ms);
+      await clock.advance(1);
+    }
+    return starts;
+  }
+
+  it("leave calls that run the time that they take of the thread, and a bit more", async () => {
+    const system = newTurns();
+    await learnCost(system);
+    expect(await startThree(system, NOW)).toEqual([0, 10, 20]);
+  });
+
+  it("come closer together the later they are", async () => {
+    const system = newTurns();
+    await learnCost(system);
+    expect(await startThree(system, NOW - 6000)).toEqual([0, 4, 8]);
+  });
+
+  it("do not wait for a clock that was set back", async () => {
+    const { clock, done, start } = newTurns();
+    start("first");
     await turnsOfLoop(3);
-    expect(done.length).toBeLessThanOrEqual(3);
-    await turnsOfLoop(10);
-    expect(done).toHaveLength(10);
+    await clock.setNow(NOW - 3_600_000);
+    start("second", NOW - 3_600_000);
+    await turnsOfLoop(3);
+    expect(done).toEqual(["first", "second"]);
+  });
+
+  it("do not wait for each other while none runs", async () => {
+    const { done, held, start } = newTurns();
+    for (const name of ["first", "second"]) {
+      start(name);
+      await turnsOfLoop(3);
+      held.pop()?.release();
+    }
+    expect(done).toEqual(["first", "second"]);
   });
 
   it("take turns of four while they come from a backlog", async () => {
-    const { done, start } = newTurns();
-    for (let n = 0; n < 9; n += 1) start(`late ${n}`, NOW - 1000);
-    for (let n = 0; n < 3; n += 1) start(`due ${n}`, NOW - 999);
+    const { done, held, start } = newTurns();
+    for (let n = 0; n < 9; n += 1) start(`late ${n}`, NOW - 10_000);
+    for (let n = 0; n < 3; n += 1) start(`due ${n}`, NOW - 5000);
     const counts = new Set<number>();
     while (done.length < 12) {
       await turnsOfLoop(1);
       counts.add(done.length);
+      for (const place of held.splice(0)) place.release();
     }
     expect([...counts].filter((count) => count > 0)).toEqual([4, 8, 10, 11, 12]);
   });
@@ -170,9 +227,9 @@ describe("chores", () => {
     Array.from({ length: last - first + 1 }, (_, n) => `${what} ${first + n}`);
 
   it("take turns with starts, four at a time, each in order", async () => {
-    const { done, start, chore } = newTurns();
+    const { done, start, endAtOnce, chore } = newTurns();
     for (const name of names("chore", 1, 8)) chore(name);
-    for (const name of names("run", 1, 3)) start(name);
+    for (const name of names("run", 1, 3)) start(name, NOW, { begin: endAtOnce(name) });
     await turnsOfLoop(10);
     const [first, second] = [names("chore", 1, 4), names("chore", 5, 8)];
     expect(done).toEqual(["run 1", ...first, "run 2", ...second, "run 3"]);
@@ -191,9 +248,9 @@ describe("chores", () => {
   });
 
   it("let starts go first while fewer than four wait", async () => {
-    const { done, start, chore } = newTurns();
+    const { done, start, endAtOnce, chore } = newTurns();
     for (const name of names("chore", 1, 3)) chore(name);
-    for (const name of names("run", 1, 3)) start(name);
+    for (const name of names("run", 1, 3)) start(name, NOW, { begin: endAtOnce(name) });
     await turnsOfLoop(10);
     expect(done).toEqual([...names("run", 1, 3), ...names("chore", 1, 3)]);
   });

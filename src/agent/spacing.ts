@@ -1,0 +1,54 @@
+// Spaces starts by what a call takes of the thread. A distant target answers long after the start:
+// by the time its answers keep the thread busy, too many calls would have started to time them all.
+import type { Clock } from "../runtime/clock.ts";
+
+/** The share of the thread's time that calls may take while none starts late. */
+const SHARE = 0.6;
+
+/** A run this late comes from a backlog: making up for it matters more than timing it well. */
+export const BACKLOG_AFTER_MS = 10_000;
+
+/** Milliseconds of a new process's first calls, whose code is still to be compiled. */
+const FIRST_COST_MS = 2;
+
+/** What a call takes is a moving average; this is the weight of the latest call. */
+const WEIGHT = 1 / 100;
+
+/** A timer may fire this much later than asked for; the starts after it make up for it. */
+const LATE_TIMER_MS = 2;
+
+export function createSpacing(clock: Clock) {
+  let costMs = FIRST_COST_MS;
+  let running = 0;
+  /** `Clock.busy` that is already in `costMs`. */
+  let counted = 0;
+  /** Epoch milliseconds, like `next`. */
+  let last = -Infinity;
+  let next = -Infinity;
+  /**
+   * When the next call may start, in epoch milliseconds: at once if none runs, or if the clock was
+   * set back.
+   */
+  const nextAt = (now: number): number => (running === 0 || now < last ? now : next);
+  return {
+    nextAt,
+    /**
+     * A call starts, `lateMs` milliseconds after its instant. The later, the sooner the next may
+     * follow; at `BACKLOG_AFTER_MS`, at once.
+     */
+    began(now: number, lateMs: number): void {
+      const space = (costMs / SHARE) * Math.max(0, 1 - lateMs / BACKLOG_AFTER_MS);
+      next = Math.max(nextAt(now), now - LATE_TIMER_MS) + space;
+      last = now;
+      if (running === 0) counted = clock.busy();
+      running += 1;
+    },
+    /** A call that began has ended. */
+    ended(): void {
+      running -= 1;
+      const busy = clock.busy();
+      costMs += (busy - counted - costMs) * WEIGHT;
+      counted = busy;
+    },
+  };
+}
