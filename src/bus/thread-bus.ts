@@ -7,6 +7,7 @@ import type { CallCredentials, CredentialsRequest } from "../model/call-credenti
 import type { Heartbeat, HeartbeatAnswer } from "../model/heartbeat.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
+import { allDone } from "../runtime/all-done.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
 import type { ThreadCalls } from "../runtime/thread-calls.ts";
 import type { AgentBus, Bus, Consumer } from "./bus.ts";
@@ -32,14 +33,17 @@ export function serveThreadBus(bus: Bus, port: MessagePort): void {
 
   const hand = async (consumer: number, ticks: readonly Tick[]): Promise<void> => {
     const all = pieces(ticks);
-    const ends = await Promise.allSettled(
-      all.map((piece) => agent.ask("take", { consumer, ticks: JSON.stringify(piece) })),
-    );
-    const [failed] = ends.filter((end) => end.status === "rejected");
-    if (failed && ends.every(({ status }) => status === "rejected")) throw failed.reason;
-    // As separate messages: if all were redelivered together, ticks that have run would run twice.
-    for (const [at, piece] of all.entries())
-      if (ends[at]?.status === "rejected") await bus.publishTicks(piece);
+    const handPiece = async (piece: readonly Tick[]): Promise<void> => {
+      try {
+        await agent.ask("take", { consumer, ticks: JSON.stringify(piece) });
+      } catch (cause) {
+        if (all.length === 1) throw cause;
+        // At once, and as a message of its own: the runs of another piece may take minutes, and
+        // would run twice if all were redelivered together.
+        await bus.publishTicks(piece);
+      }
+    };
+    await allDone(all.map(handPiece));
   };
   const own: HubEnd = {
     async consume({ consumer, locationId }) {
