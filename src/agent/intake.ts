@@ -127,6 +127,7 @@ function createHeldTicks({ heldTicks }: AgentMetrics, turns: Turns, fates: Fates
         ...claimOf(tick),
         group: message,
         received,
+        ready: startOf(tick),
         begin(place) {
           leave();
           message.started = true;
@@ -162,7 +163,7 @@ function createRuns(settings: IntakeSettings, turns: Turns) {
   const placeAgain = (start: Start): Promise<Place | undefined> =>
     new Promise((begin, reject) => {
       const withdrawn = (reason: Error): void => reject(signal.aborted ? signal.reason : reason);
-      turns.add({ ...start, latest: Infinity, begin, withdrawn });
+      turns.add({ ...start, ready: clock.now(), latest: Infinity, begin, withdrawn });
     });
 
   return {

@@ -1,4 +1,4 @@
-// Spaces starts by what a call takes of the thread. A distant target answers long after the start:
+// Spaces starts by the time that a call takes of the thread. A distant target answers long after the start:
 // by the time its answers keep the thread busy, too many calls would have started to time them all.
 import type { Clock } from "../runtime/clock.ts";
 
@@ -8,11 +8,14 @@ const SHARE = 0.6;
 /** A run this late comes from a backlog: making up for it matters more than timing it well. */
 export const BACKLOG_AFTER_MS = 10_000;
 
-/** Milliseconds of a new process's first calls, whose code is still to be compiled. */
+/** In milliseconds, until calls are measured: a new process has yet to compile their code. */
 const FIRST_COST_MS = 2;
 
 /** What a call takes is a moving average; this is the weight of the latest call. */
 const WEIGHT = 1 / 100;
+
+/** A call counts as at most so many average ones: a stall of the thread is no cost of a call. */
+const MOST_OF_AVERAGE = 10;
 
 /** A timer may fire this much later than asked for; the starts after it make up for it. */
 const LATE_TIMER_MS = 2;
@@ -33,7 +36,7 @@ export function createSpacing(clock: Clock) {
   return {
     nextAt,
     /**
-     * A call starts, `lateMs` milliseconds after its instant. The later, the sooner the next may
+     * A call starts, `lateMs` milliseconds after it was ready. The later, the sooner the next may
      * follow; at `BACKLOG_AFTER_MS`, at once.
      */
     began(now: number, lateMs: number): void {
@@ -47,7 +50,8 @@ export function createSpacing(clock: Clock) {
     ended(): void {
       running -= 1;
       const busy = clock.busy();
-      costMs += (busy - counted - costMs) * WEIGHT;
+      const latest = Math.min(busy - counted, costMs * MOST_OF_AVERAGE);
+      costMs += (latest - costMs) * WEIGHT;
       counted = busy;
     },
   };

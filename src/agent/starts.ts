@@ -17,6 +17,8 @@ export interface Start extends Claim {
   readonly group: object;
   /** When its tick arrived; epoch milliseconds. */
   readonly received: number;
+  /** What its lateness counts from: the run's `instant`, or when its next call was ready. */
+  readonly ready: number;
   /** Called when the run may start, from its `instant` on; without a place after its `latest`. */
   readonly begin: (place?: Place) => void;
   /** Called instead if its group is withdrawn. */
@@ -63,7 +65,7 @@ export function createStarts(clock: Clock, count: number) {
       const taken: Start[] = [];
       if (spacing.nextAt(now) > now) return taken;
       for (let start = takePlace(now); start; start = takePlace(now)) {
-        const lateMs = now - start.instant;
+        const lateMs = now - start.ready;
         spacing.began(now, lateMs);
         taken.push(start);
         if (lateMs < BACKLOG_AFTER_MS || taken.length === STARTS_A_TURN) break;

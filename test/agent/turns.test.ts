@@ -4,7 +4,7 @@ import { createTurns } from "../../src/agent/turns.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 
 const NOW = Date.UTC(2026, 9, 1, 12, 0, 0);
-const START: Omit<Start, "instant" | "begin" | "withdrawn"> = {
+const START: Omit<Start, "instant" | "ready" | "begin" | "withdrawn"> = {
   owner: "ann",
   isManual: false,
   isLong: false,
@@ -30,6 +30,7 @@ function newTurns(places = 100) {
     turns.add({
       ...START,
       instant,
+      ready: instant,
       begin(place) {
         if (place) held.push(place);
         done.push(place ? name : `${name}: too late`);
@@ -117,8 +118,12 @@ describe("starts", () => {
     done.length = 0;
   }
   /** The milliseconds after which each of three runs starts, while all of them last. */
-  async function startThree({ clock, done, start }: ReturnType<typeof newTurns>, instant: number) {
-    for (let n = 0; n < 3; n += 1) start(`${n}`, instant);
+  async function startThree(
+    { clock, done, start }: ReturnType<typeof newTurns>,
+    instant: number,
+    rest: Partial<Start> = {},
+  ) {
+    for (let n = 0; n < 3; n += 1) start(`${n}`, instant, rest);
     const starts: number[] = [];
     for (let ms = 0; starts.length < 3; ms += 1) {
       await turnsOfLoop(3);
@@ -138,6 +143,24 @@ describe("starts", () => {
     const system = newTurns();
     await learnCost(system);
     expect(await startThree(system, NOW - 6000)).toEqual([0, 4, 8]);
+  });
+
+  it("are as late as their call has been ready, however long ago their run was due", async () => {
+    const system = newTurns();
+    await learnCost(system);
+    expect(await startThree(system, NOW - 60_000, { ready: NOW })).toEqual([0, 10, 20]);
+  });
+
+  it("count a stall of the thread as one long call at most", async () => {
+    const system = newTurns();
+    await learnCost(system);
+    const { clock, held, done, start } = system;
+    start("stalled");
+    await turnsOfLoop(3);
+    clock.work(60_000);
+    held.pop()?.release();
+    done.length = 0;
+    expect(await startThree(system, NOW)).toEqual([0, 11, 22]);
   });
 
   it("do not wait for a clock that was set back", async () => {
