@@ -14,7 +14,7 @@ import { createDeadline } from "../runtime/deadline.ts";
 import type { HttpCaller } from "./http/http-call.ts";
 import { credentialsIn } from "./http/http-request.ts";
 import { prepareRequest } from "./prepare-request.ts";
-import { agentFault } from "./prepare-run.ts";
+import { agentFault, logFault } from "./prepare-run.ts";
 import type { Fault, Run, Step } from "./prepare-run.ts";
 import { createRenewedCredentials } from "./renewed-credentials.ts";
 import type { CredentialsSettings } from "./renewed-credentials.ts";
@@ -160,6 +160,7 @@ async function makeCall(
     const { request, note, secrets } = prepared;
     const start = clock.now();
     const made = await caller.call({ ...request, secrets }, behaviour, cancel, cookies);
+    if (made.fault !== undefined) logFault(settings, call, made.fault);
     await chore();
     const message = [made.message, note].filter(Boolean).join("; ") || null;
     const outcome = { ...made, message };

@@ -59,9 +59,12 @@ export function stepOf(settings: PrepareSettings, call: TickCall): Step {
   }
 }
 
+export const logFault = ({ log }: PrepareSettings, { call_id }: TickCall, err: unknown): void =>
+  log.error({ err, call_id }, "call failed");
+
 /** Logs the failure and returns it: a thrown one would redeliver the tick, only to fail again. */
-export function agentFault({ log }: PrepareSettings, call: TickCall, cause: unknown): Fault {
-  log.error({ err: cause, call_id: call.call_id }, "call failed");
+export function agentFault(settings: PrepareSettings, call: TickCall, cause: unknown): Fault {
+  logFault(settings, call, cause);
   const message = "agent_error: the agent failed at this call; see its log";
   return { result: "AGENT_ERROR", message };
 }

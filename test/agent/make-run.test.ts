@@ -6,6 +6,7 @@ import { runReportValidator } from "../../src/model/result.ts";
 import type { Result } from "../../src/model/result.ts";
 import type { TickCall } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { captureLog } from "../runtime/log-lines.ts";
 import { startBlackHole } from "../support/black-hole.ts";
 import { freePort } from "../support/free-port.ts";
 import { startNameServer } from "../support/name-server.ts";
@@ -38,6 +39,23 @@ it("a fault of the agent is reported rather than retried forever", async () => {
     message: "agent_error: the agent failed at this call; see its log",
   });
   expect(target.requests).toEqual([]);
+});
+
+it("a fault of the agent during a call is logged with its cause", async () => {
+  const { log, lines } = captureLog();
+  const allows = (): never => {
+    throw new Error("a bug");
+  };
+  const caller = createHttpCaller({ clock: systemClock, egress: { allows } });
+  const tick = newTick(newCall({ url: "http://127.0.0.1/" }));
+  const { results } = await runTick(newRunSettings({ caller, log }), tick);
+  expect(results[0]?.meta).toMatchObject({
+    result: "AGENT_ERROR",
+    message: "agent_error: the agent failed at this call; see its log",
+  });
+  const [line, ...others] = lines();
+  expect(line).toMatchObject({ msg: "call failed", err: { message: "a bug" }, call_id: "call" });
+  expect(others).toEqual([]);
 });
 
 it.each([

@@ -75,7 +75,7 @@ function shortage(cause: unknown): CallFailure | undefined {
 }
 
 export function dnsFailure(cause: unknown): CallFailure {
-  if (!(cause instanceof LookupFailure)) return agentFailure(cause);
+  if (!(cause instanceof LookupFailure)) return new AgentFailure(cause);
   const text = cause.message.slice(cause.code.length + 2);
   const code = cause.code === "dns_busy" ? "agent_error" : cause.code;
   return shortage(cause.cause) ?? new CallFailure(code, text, { cause });
@@ -203,7 +203,9 @@ function malformation(cause: unknown, answered: boolean): string | undefined {
   return code === "UND_ERR_SOCKET" ? SOCKET_FAULTS[cause.message] : undefined;
 }
 
-export const agentFailure = (cause: unknown): CallFailure =>
-  new CallFailure("agent_error", "the agent failed to run the call", {
-    cause,
-  });
+/** A fault of the agent's own. Its cause belongs in the agent's log. */
+export class AgentFailure extends CallFailure {
+  constructor(cause: unknown) {
+    super("agent_error", "the agent failed at this call; see its log", { cause });
+  }
+}

@@ -13,7 +13,7 @@ import type { Attempt, Network } from "./connect.ts";
 import { createCookies, withCookies, withoutCookies } from "./cookies.ts";
 import type { Cookies } from "./cookies.ts";
 import { exchange } from "./exchange.ts";
-import { agentFailure, CallFailure } from "./failure.ts";
+import { AgentFailure, CallFailure } from "./failure.ts";
 import { momentAt } from "./http-request.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { redirectedRequest } from "./redirect.ts";
@@ -28,6 +28,8 @@ export interface CallOutcome {
   /** Exchanges that ended in a followed redirect. */
   readonly hops: readonly Trace[];
   readonly last: Trace;
+  /** What failed in the agent itself, for its log. */
+  readonly fault?: unknown;
 }
 
 export interface HttpCallerSettings {
@@ -88,8 +90,10 @@ export function createHttpCaller({
       } catch (cause) {
         cancel?.throwIfAborted();
         const spentMs = progress.last.ended - first.started;
-        const { result, message } = await uplink.judge(failureOf(cause, spentMs, timeoutMs));
-        return { result, message, ...progress };
+        const failure = failureOf(cause, spentMs, timeoutMs);
+        const { result, message } = await uplink.judge(failure);
+        const fault = failure instanceof AgentFailure ? failure.cause : undefined;
+        return { result, message, ...progress, fault };
       } finally {
         deadline.clear();
       }
@@ -171,7 +175,7 @@ function failureOf(cause: unknown, spentMs: number, timeoutMs: number): CallFail
       `the agent stalled; it ended the call ${Math.round(spentMs - timeoutMs)} ms after its deadline`,
       { cause },
     );
-  return cause instanceof CallFailure ? cause : agentFailure(cause);
+  return cause instanceof CallFailure ? cause : new AgentFailure(cause);
 }
 
 function resultOf({ response }: Trace): ResultCode {
