@@ -80,7 +80,7 @@ export function createOpsServer(options: OpsServerOptions) {
     },
     (request, response) => {
       answer(answers, request, response).catch((err: unknown) => {
-        log.error({ err, url: request.url }, "ops request failed");
+        log.error({ err }, "ops request failed");
         if (response.headersSent) response.destroy();
         else sendError(response, 500, "internal error");
       });

@@ -53,6 +53,18 @@ const notReady = (part: string, reason: string) => ({
 });
 const READY = { status: 200, body: { status: "ready" } };
 
+it("a failed request is logged without its address, which may hold a key", async () => {
+  const threadMetrics = () => Promise.reject(new Error("the thread has ended"));
+  await using ops = await startOps({ threadMetrics });
+  const response = await ops.request("/metrics?_token=AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHH");
+  expect(response.status).toBe(500);
+  expect(ops.lines()).toMatchObject([
+    { msg: "ops server listening" },
+    { msg: "ops request failed", err: { message: "the thread has ended" } },
+  ]);
+  expect(ops.text()).not.toContain("AAAABBBB");
+});
+
 describe("/readyz", () => {
   it("is ready when every part is", async () => {
     await using ops = await startOps({
