@@ -58,6 +58,7 @@ export async function buildTicks(
     : { ticks: admitted, refused: [] };
   for (const run of [...refused.map(runOf), ...complete.refused])
     unable.push(unableToRun(run, waiting.refusal));
+  for (const { run } of unable) waiting.forget(run);
   return { ticks: complete.ticks, unable };
 }
 

@@ -10,7 +10,8 @@ import type { Store } from "../store/store.ts";
 /** In bytes. This much of each call, of its credentials, and of a run's values does not count. */
 const FREE = 4 * 1024;
 
-type PartOfRun = "calls" | "credentials" | "values";
+const PARTS = ["calls", "credentials", "values"] as const;
+type PartOfRun = (typeof PARTS)[number];
 
 interface Part {
   readonly owner: string;
@@ -27,19 +28,20 @@ export function createWaitingRuns(maxMiB: number) {
   const waiting = new Map<string, Part>();
   const bytesOf = new Map<string, number>();
 
+  const idOf = (run: PendingRun, part: PartOfRun): string => `${run.result_id} ${part}`;
   const add = (owner: string, bytes: number): void =>
     void bytesOf.set(owner, (bytesOf.get(owner) ?? 0) + bytes);
-  function forgetBefore(now: number): void {
-    for (const [id, { owner, bytes, until }] of waiting) {
-      if (until >= now) continue;
-      waiting.delete(id);
-      add(owner, -bytes);
-      if (bytesOf.get(owner) === 0) bytesOf.delete(owner);
-    }
+  function remove(id: string, { owner, bytes }: Part): void {
+    waiting.delete(id);
+    add(owner, -bytes);
+    if (bytesOf.get(owner) === 0) bytesOf.delete(owner);
+  }
+  function removeBefore(now: number): void {
+    for (const [id, part] of waiting) if (part.until < now) remove(id, part);
   }
   /** False if its owner has no room for this part of the run; it waits until `latest_start`. */
   function admits(run: PendingRun, part: PartOfRun, bytes: number): boolean {
-    const id = `${run.result_id} ${part}`;
+    const id = idOf(run, part);
     if (bytes <= 0 || waiting.has(id)) return true;
     const owner = identityOf(run);
     if ((bytesOf.get(owner) ?? 0) + bytes > max) return false;
@@ -50,7 +52,7 @@ export function createWaitingRuns(maxMiB: number) {
 
   return {
     /** Why a run is refused. */
-    refusal: `the owner's runs that wait for an agent are larger than ${maxMiB} MiB together, not counting the first ${FREE / 1024} KiB of each call`,
+    refusal: `the owner's runs that wait for an agent exceed ${maxMiB} MiB in total; the first ${FREE / 1024} KiB of each call do not count`,
     /**
      * Resolves to the runs for whose calls their owner has no room, without reading the calls. The
      * others wait from now on; a run that is published again counts once.
@@ -62,7 +64,7 @@ export function createWaitingRuns(maxMiB: number) {
     ): Promise<Set<PendingRun>> {
       const callsOf = await readCallIds(documents, runs);
       const sizes = await documents.sizes([...new Set(runs.flatMap(callsOf))], FREE);
-      forgetBefore(now);
+      removeBefore(now);
       const bytesIn = (run: PendingRun): number =>
         callsOf(run).reduce((sum, id) => sum + (sizes.get(id) ?? FREE) - FREE, 0);
       return new Set(runs.filter((run) => !admits(run, "calls", bytesIn(run))));
@@ -72,6 +74,13 @@ export function createWaitingRuns(maxMiB: number) {
       admits(run, "credentials", bytesOfCredentials(calls)),
     /** False if the run's owner has no room for the environment values that its calls refer to. */
     admitsValues: (run: PendingRun, bytes: number): boolean => admits(run, "values", bytes - FREE),
+    /** Call it for an admitted run that no agent gets after all. */
+    forget(run: PendingRun): void {
+      for (const id of PARTS.map((part) => idOf(run, part))) {
+        const part = waiting.get(id);
+        if (part) remove(id, part);
+      }
+    },
   };
 }
 

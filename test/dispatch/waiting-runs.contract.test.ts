@@ -70,7 +70,7 @@ describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
       expect((await store.results.get(result_id))?.meta).toMatchObject({
         result: "UNABLE_TO_RUN",
         message:
-          "the owner's runs that wait for an agent are larger than 1 MiB together, not counting the first 4 KiB of each call",
+          "the owner's runs that wait for an agent exceed 1 MiB in total; the first 4 KiB of each call do not count",
       });
       expect(await store.pendingRuns.get(result_id)).toBeUndefined();
     }
@@ -81,6 +81,19 @@ describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
     const next = await runsOf(3, { target_id: await insertCall(300 * KIB), due_time });
     await send(next, due_time - 1);
     expect(published.slice(5).toSorted()).toEqual(idsOf(next).toSorted());
+  });
+
+  it("do not count if no agent gets them", async () => {
+    const refused = await runsOf(3, { target_id: await insertCall(300 * KIB, "bob") });
+    await send(refused);
+    for (const { result_id } of refused)
+      expect((await store.results.get(result_id))?.meta).toMatchObject({
+        result: "UNABLE_TO_RUN",
+        message: "the deployment's owner may no longer run the call",
+      });
+    const runs = await runsOf(3, { target_id: await insertCall(300 * KIB) });
+    await send(runs);
+    expect(published.toSorted()).toEqual(idsOf(runs).toSorted());
   });
 
   it("count by all calls of a workflow, each time it makes them", async () => {
