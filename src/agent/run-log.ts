@@ -3,6 +3,7 @@
 import type { RunReport, WorkflowResult, ReportedResult } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import { isUncertain } from "../model/uncertainty.ts";
+import { countedAs } from "../model/workflow-result.ts";
 import type { Logger } from "../runtime/logger.ts";
 import type { AgentMetrics } from "./metrics.ts";
 
@@ -17,12 +18,12 @@ export function createRunLog(given: Logger, metrics: AgentMetrics) {
   let summary = newSummary();
   let timer: NodeJS.Timeout | undefined;
 
-  function note(outcome: ReportedResult | WorkflowResult, name: string, facts: () => object): void {
+  function note(outcome: ReportedResult | WorkflowResult, msg: string, facts: () => object): void {
     const { result, result_category } = outcome.meta;
     if (result === "MISSED") log.warn(facts(), "run missed");
-    else if (result === "AGENT_ERROR") log.warn(facts(), name);
-    else if (result_category !== "PASS") log.info(facts(), name);
-    else if (logsAll) log.debug(facts(), name);
+    else if (result === "AGENT_ERROR") log.warn(facts(), msg);
+    else if (result_category !== "PASS") log.info(facts(), msg);
+    else if (logsAll) log.debug(facts(), msg);
   }
 
   function noteCall(result: ReportedResult, tick: Tick, lateness: object): void {
@@ -58,7 +59,15 @@ export function createRunLog(given: Logger, metrics: AgentMetrics) {
   };
 }
 
-const newSummary = () => ({ calls: 0, passed: 0, failed: 0, missed: 0, max_lateness_ms: 0 });
+const newSummary = () => ({
+  calls: 0,
+  passed: 0,
+  warnings: 0,
+  failed: 0,
+  not_made: 0,
+  missed: 0,
+  max_lateness_ms: 0,
+});
 
 function count(summary: ReturnType<typeof newSummary>, { meta }: ReportedResult): void {
   if (meta.result === "MISSED") {
@@ -66,8 +75,7 @@ function count(summary: ReturnType<typeof newSummary>, { meta }: ReportedResult)
     return;
   }
   summary.calls += 1;
-  if (meta.result_category === "PASS") summary.passed += 1;
-  else summary.failed += 1;
+  summary[countedAs(meta.result)] += 1;
 }
 
 const factsOfCall = ({ id, meta, timing }: ReportedResult, { calls }: Tick) => ({

@@ -50,14 +50,16 @@ export function quotedCall(message: string | null): QuotedCall | undefined {
   return unquoted === undefined ? undefined : { step: Number(number) - 1, unquoted };
 }
 
+const COUNTED_AS = { PASS: "passed", WARNING: "warnings", FAIL: "failed" } as const;
+
+/** The count to which a call's result adds one. */
+export function countedAs(result: ResultCode): Exclude<keyof WorkflowResult["counts"], "calls"> {
+  const category = categoryOf(result);
+  return category === null ? "not_made" : COUNTED_AS[category];
+}
+
 export function countsOfWorkflow(results: readonly Result[]): WorkflowResult["counts"] {
-  const counts = { passed: 0, warnings: 0, failed: 0, not_made: 0 };
-  for (const { meta } of results) {
-    const category = categoryOf(meta.result);
-    if (category === "PASS") counts.passed += 1;
-    else if (category === "WARNING") counts.warnings += 1;
-    else if (category === "FAIL") counts.failed += 1;
-    else counts.not_made += 1;
-  }
-  return { calls: results.length, ...counts };
+  const counts = { calls: results.length, passed: 0, warnings: 0, failed: 0, not_made: 0 };
+  for (const { meta } of results) counts[countedAs(meta.result)] += 1;
+  return counts;
 }

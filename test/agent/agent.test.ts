@@ -390,13 +390,37 @@ describe("an agent", () => {
         level: "info",
         calls: 2,
         passed: 1,
+        warnings: 0,
         failed: 1,
+        not_made: 0,
         missed: 0,
         max_lateness_ms: 0,
         location_id: "here",
       }),
     ]);
     expect(system.lines.join()).not.toMatch(/hush|127\.0\.0\.1/);
+  });
+
+  it("tells failed calls from those that were not made", async () => {
+    await using target = await startTarget((_, response) => {
+      response.writeHead(500).end();
+    });
+    const system = newSystem();
+    const { stop } = await startAgent(system);
+    const call = newCall({ url: target.url });
+    const workflow = newWorkflow({ stop_on_failure: true });
+    const calls = [1, 2, 3].map((n) => ({ ...call, result_id: `call-${n}` }));
+    await system.bus.publishTicks([{ ...tickFor(target.url), calls, workflow }]);
+    await expect.poll(() => system.results()).toHaveLength(3);
+    await stop();
+    expect(JSON.parse(system.lines.at(-1) ?? "")).toMatchObject({
+      msg: "runs since the last summary",
+      calls: 3,
+      passed: 0,
+      failed: 1,
+      not_made: 2,
+      missed: 0,
+    });
   });
 
   it("counts its runs", async () => {
