@@ -39,7 +39,7 @@ export interface AgentSettings {
   readonly spoolPath?: string;
   /** Spools of former agents to move into this one's; default: none. */
   readonly leftSpoolPaths?: readonly string[];
-  /** Maximum runs at a time; default 500. */
+  /** Maximum calls at a time; default 500. */
   readonly concurrency?: number;
 }
 

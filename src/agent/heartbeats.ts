@@ -21,7 +21,7 @@ export interface HeartbeatSettings {
   readonly locationId: string;
   readonly agentId: string;
   readonly version: string;
-  /** Maximum runs at a time. */
+  /** Maximum calls at a time. */
   readonly concurrency: number;
   readonly condition: () => Condition;
   /** Called with each answer. Returns whether it changed the agent's condition. */

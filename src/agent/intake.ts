@@ -24,7 +24,7 @@ export interface IntakeSettings extends RunSettings {
   readonly runLog: RunLog;
   readonly publisher: ReportPublisher;
   readonly kept: KeptReports;
-  /** Maximum runs at a time. */
+  /** Maximum calls at a time. */
   readonly concurrency: number;
 }
 

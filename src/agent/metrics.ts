@@ -25,7 +25,10 @@ export function createAgentMetrics(registry: Registry) {
     ...createSpoolMetrics(registry),
     runs,
     inFlightRuns: gauge("sonde_agent_in_flight_runs", "Runs in flight."),
-    capacity: gauge("sonde_agent_capacity_runs", "Maximum runs in flight."),
+    capacity: gauge(
+      "sonde_agent_capacity_runs",
+      "Maximum calls at a time. A workflow in flight makes none during its delays.",
+    ),
     heldTicks: gauge(
       "sonde_agent_held_ticks",
       "Ticks that have not started: not due yet, or waiting for a place.",

@@ -30,7 +30,7 @@ export interface Place {
   release(): void;
 }
 
-/** `count`: maximum runs at a time. */
+/** `count`: maximum calls at a time. */
 export function createStarts(clock: Clock, count: number) {
   const places = createPlaces<Start>(count);
   const spacing = createSpacing(clock);

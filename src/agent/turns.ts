@@ -23,7 +23,7 @@ const CHORES_MS = LONGEST_TURN_MS / 2;
 
 export type Turns = ReturnType<typeof createTurns>;
 
-/** `places`: maximum runs at a time. */
+/** `places`: maximum calls at a time. */
 export function createTurns(clock: Clock, places: number) {
   const starts = createStarts(clock, places);
   const chores = createChores(clock);

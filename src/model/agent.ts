@@ -38,7 +38,7 @@ export interface ListedAgent extends SeenAgent {
   readonly agent_id: string;
   readonly version: string;
   readonly protocol: number;
-  /** Maximum runs at a time; null if unknown. */
+  /** Maximum calls at a time; null if unknown. */
   readonly capacity: number | null;
   readonly in_flight: number;
   readonly held: number;

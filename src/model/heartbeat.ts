@@ -24,7 +24,9 @@ export const HeartbeatSchema = Type.Object({
       description: "online, draining or stopped; any other counts as online, which is the default",
     }),
   ),
-  capacity: Type.Optional(Count(1_000_000, "maximum runs at a time")),
+  capacity: Type.Optional(
+    Count(1_000_000, "maximum calls at a time; a workflow makes none during its delays"),
+  ),
   in_flight: Count(1_000_000, "runs in progress"),
   held: Type.Optional(Count(100_000_000, "ticks that have not started")),
   spool: Type.Optional(

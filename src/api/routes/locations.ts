@@ -28,7 +28,11 @@ const AGENT_FIELDS = {
   last_seen: Timestamp,
   in_flight: Type.Integer({ description: "runs in progress" }),
   held: Type.Integer({ description: "runs that it has received but not started" }),
-  capacity: nullable(Type.Integer({ description: "maximum runs at a time" })),
+  capacity: nullable(
+    Type.Integer({
+      description: "maximum calls at a time; a workflow makes none during its delays",
+    }),
+  ),
   spool_reports: Type.Integer({
     description: "reports on its disk that the bus has not accepted",
   }),
