@@ -53,13 +53,13 @@ export async function makeRun(
   const { clock, reporter } = settings;
   const { tick } = run;
   const [start, began] = [clock.now(), clock.monotonic()];
-  const is_late = isLate(tick, start);
-  const results = await makeCalls(settings, run, is_late, control);
+  const late = isLate(tick, start);
+  const results = await makeCalls(settings, run, late, control);
   if (!isWorkflow(tick)) return reportOf(reporter, tick, results);
   const whole = resultOfWorkflow(reporter, tick, results, {
     start_time: formatInstant(start),
     end_time: formatInstant(start + clock.monotonic() - began),
-    is_late,
+    is_late: late,
   });
   const report = reportOf(reporter, tick, results, whole);
   if (Object.keys(tick.context).length === 0) return report;

@@ -24,7 +24,7 @@ export interface Consumer {
 }
 
 /**
- * May answer once, and may continue working after the answer. Is given a few questions of each
+ * A handler may answer once, and may go on working afterwards. It gets a few questions of each
  * location at a time; those whose askers no longer wait are dropped.
  */
 export type QuestionHandler<Q, A> = (question: Q, answer: (content: A) => void) => Promise<void>;

@@ -1,4 +1,4 @@
-// Words why a server cannot listen, alike for all of them.
+// Explains why a server cannot listen, in the same words for every server.
 
 export interface Listener {
   readonly what: string;

@@ -2,8 +2,8 @@
 import { openSync, readSync } from "node:fs";
 
 /**
- * Milliseconds from an arbitrary start. `busy` includes the waits for a processor. One amid work
- * counts twice, since the system does not say when it was.
+ * Milliseconds from an arbitrary start. `busy` includes the waits for a processor. A wait in the
+ * middle of work counts twice, because the system does not say when it happened.
  */
 interface Usage {
   readonly busy: number;

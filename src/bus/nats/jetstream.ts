@@ -1,4 +1,4 @@
-// Opens JetStream, and words its refusals for the operator.
+// Opens JetStream, and turns its refusals into advice for the operator.
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { JetStreamManager } from "@nats-io/jetstream";
 import { unavailable } from "../../model/errors.ts";
