@@ -136,6 +136,7 @@ describe("an option", () => {
     [`curl ${"--foo ".repeat(3)}${SHOP}`, "--foo is not a known curl option"],
     [`curl --foo ${SHOP} ${SHOP}b`, "--foo is not a known curl option"],
     ["curl -s", "has no URL"],
+    [`curl -d a=1&b=2 ${SHOP}`, "has no URL before &: if an argument contains it, quote"],
     [`curl -d 'a ${SHOP}`, "not closed"],
     ["wget https://shop.example/", "does not begin with curl"],
   ])("%s is refused", (text, fault) => {
@@ -148,6 +149,7 @@ describe("an option", () => {
   it.each([
     [`curl -x proxy:3128 --ntlm --dns-servers 192.0.2.1 ${SHOP}`, "-x, --ntlm, --dns-servers"],
     [`curl ${SHOP} | jq .`, "Everything after | is ignored."],
+    [`curl ${SHOP} 2>&1 | jq .`, "Everything after 2>&1 is ignored."],
     [`curl -H "Authorization: Bearer $TOKEN" ${SHOP}`, "The shell would expand $TOKEN"],
     [`curl -m 600 ${SHOP}`, "-m 600 is lowered to 120 s"],
     [`curl ${SHOP} ${SHOP}b`, "Only the first of 2 URLs is used."],
@@ -156,6 +158,33 @@ describe("an option", () => {
     const { request, notes } = readCurl(text);
     expect(request).toBeDefined();
     expect(notes).toEqual([expect.stringContaining(note)]);
+  });
+});
+
+describe("an operator of the shell", () => {
+  it.each([
+    [`curl -s ${SHOP}; echo`, ";"],
+    [`curl ${SHOP} ; curl -d x ${SHOP}b`, ";"],
+    [`curl ${SHOP}&& curl -d x ${SHOP}b`, "&&"],
+    [`curl '${SHOP}'|jq ".$FIELD"`, "|"],
+    [`curl ${SHOP}&`, "&"],
+  ])("ends the command: %s", (text, operator) => {
+    expect(readCurl(text)).toEqual({
+      request: GET,
+      faults: [],
+      notes: [`Everything after ${operator} is ignored.`],
+    });
+  });
+
+  it.each([
+    ["quoted", String.raw`curl '${SHOP}' -d 'a;b' -d "c|\"&d" -d $'\';e'`],
+    ["escaped", String.raw`curl ${SHOP} -d a\;b -d c\|\"\&d -d \'\;e`],
+  ])("belongs to its argument if it is %s", (_, text) => {
+    expect(readCurl(text)).toEqual({
+      request: { ...POST, body: `a;b&c|"&d&';e` },
+      faults: [],
+      notes: [],
+    });
   });
 });
 

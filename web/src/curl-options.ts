@@ -122,18 +122,18 @@ export interface Option {
 
 export interface CommandLine {
   readonly options: readonly Option[];
-  /** The shell operator that ends the command. */
-  readonly end?: string;
+  /** Ends the options, though a shell would read on. */
+  readonly redirection?: string;
 }
 
-const OPERATOR = /^(?:\|\|?|&&?|;|\d?[<>]{1,2}.*)$/;
+const REDIRECTION = /^\d?[<>]{1,2}.*$/;
 
-/** Reads the words that follow `curl`, up to a shell operator. */
+/** Reads the words that follow `curl`, up to a redirection. */
 export function readOptions(words: readonly string[]): CommandLine {
   const options: Option[] = [];
   const left = words.toReversed(); // shifting a long list is slow
   for (let word = left.pop(); word !== undefined; word = left.pop()) {
-    if (OPERATOR.test(word)) return { options, end: word };
+    if (REDIRECTION.test(word)) return { options, redirection: word };
     if (word.startsWith("--")) {
       const name = word.slice(2);
       options.push({

@@ -38,18 +38,31 @@ export function readCurl(text: string): CurlReading {
     return refuse(
       'This command is for Windows cmd.exe, with ^ before quotes and line ends. Choose "Copy as cURL (bash)" in the browser.',
     );
+  const { first, operator } = firstCommandOf(text.replaceAll("\r\n", "\n"));
   let words: string[];
   try {
-    words = split(text.replaceAll("\r\n", "\n").replace(/^\s*\$\s+/, ""));
+    words = split(first.replace(/^\s*\$\s+/, ""));
   } catch {
     return refuse("A quote is not closed, or a backslash ends the command: copy all of it.");
   }
-  const { options, end } = readOptions(words.slice(1));
+  const { options, redirection } = readOptions(words.slice(1));
+  const end = redirection ?? operator;
   const command: Command = newCommand();
   for (const option of options) applyOption(command, option);
   if (end !== undefined) command.notes.push(`Everything after ${end} is ignored.`);
-  command.notes.push(...notesOnShell(text));
-  return readingOf(command);
+  command.notes.push(...notesOnShell(first));
+  return readingOf(command, end);
+}
+
+/** Matches what is escaped or quoted, `>&` as in `2>&1`, and operators that end a command. */
+const SHELL =
+  /\\.|\$'[^'\\]*(?:\\.?[^'\\]*)*'?|'[^']*'?|"[^"\\]*(?:\\.?[^"\\]*)*"?|[<>][&|]|([;&|]+)/gs;
+
+/** Cuts a text at the first unquoted operator, also in the middle of a word. */
+function firstCommandOf(text: string): { first: string; operator?: string } {
+  for (const { 1: operator, index } of text.matchAll(SHELL))
+    if (operator !== undefined) return { first: text.slice(0, index), operator };
+  return { first: text };
 }
 
 /** cmd.exe on Windows escapes with ^; arguments of this form do not occur in bash. */
@@ -78,10 +91,15 @@ function notesOnShell(text: string): string[] {
       ];
 }
 
-function readingOf(command: Command): CurlReading {
+function readingOf(command: Command, end: string | undefined): CurlReading {
   const { faults, notes, leftOut, urls, tags } = command;
   const [first] = urls;
-  if (first === undefined) faults.push("The command has no URL.");
+  if (first === undefined)
+    faults.push(
+      end === undefined
+        ? "The command has no URL."
+        : `The command has no URL before ${end}: if an argument contains it, quote the argument.`,
+    );
   if (faults.length > 0 || first === undefined)
     return { request: undefined, faults: [...new Set(faults)], notes: [] };
   if (urls.length > 1) notes.push(`Only the first of ${urls.length} URLs is used.`);
