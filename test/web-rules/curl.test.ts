@@ -161,6 +161,20 @@ describe("an option", () => {
   });
 });
 
+describe("of several requests", () => {
+  it.each([
+    [`curl ${SHOP} -d x --next ${SHOP}b -d y -H 'B: 1' --foo`, "--next"],
+    [`curl -d x ${SHOP} -s:d y ${SHOP}b`, "-:"],
+    [`curl -d x ${SHOP} -: ${SHOP}b --next -I ${SHOP}c`, "-:"],
+  ])("only the first is read: %s", (text, option) => {
+    expect(readCurl(text)).toEqual({
+      request: { ...POST, body: "x" },
+      faults: [],
+      notes: [`Only the first request, before ${option}, is used.`],
+    });
+  });
+});
+
 describe("an operator of the shell", () => {
   it.each([
     [`curl -s ${SHOP}; echo`, ";"],

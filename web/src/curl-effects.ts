@@ -96,7 +96,7 @@ const WITHOUT_EFFECT = new Set(
   `silent show-error verbose include fail fail-with-body fail-early output output-dir remote-name
   remote-name-all remote-header-name remote-time write-out dump-header stderr trace trace-ascii
   trace-time progress-bar location globoff no-buffer styled-output disable cookie-jar basic http1.1
-  path-as-is keepalive-time create-dirs next`.split(/\s+/),
+  path-as-is keepalive-time create-dirs`.split(/\s+/),
 );
 
 export function applyOption(command: Command, { name, value, written }: Option): void {

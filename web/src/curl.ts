@@ -48,7 +48,10 @@ export function readCurl(text: string): CurlReading {
   const { options, redirection } = readOptions(words.slice(1));
   const end = redirection ?? operator;
   const command: Command = newCommand();
-  for (const option of options) applyOption(command, option);
+  const next = options.find(({ name }) => name === "next");
+  const used = next ? options.slice(0, options.indexOf(next)) : options;
+  for (const option of used) applyOption(command, option);
+  if (next) command.notes.push(`Only the first request, before ${next.written}, is used.`);
   if (end !== undefined) command.notes.push(`Everything after ${end} is ignored.`);
   command.notes.push(...notesOnShell(first));
   return readingOf(command, end);
