@@ -110,6 +110,36 @@ describe("an option", () => {
         ],
       },
     ],
+    [`curl -H 'content-type:' -d '{"a":1}' ${SHOP}`, { ...POST, headers: [], body: '{"a":1}' }],
+    [`curl -H 'Content-Type;x' -d x ${SHOP}`, { ...POST, headers: [], body: "x" }],
+    [
+      `curl -H 'Content-Type:' -H 'Content-Type: text/plain' -d x ${SHOP}`,
+      { ...POST, headers: [{ key: "Content-Type", value: "text/plain" }], body: "x" },
+    ],
+    [`curl -H Content-Type: -H Accept: --json '{}' ${SHOP}`, { ...POST, headers: [], body: "{}" }],
+    [
+      `curl -A me -e https://a/ -b a=1 --compressed -H User-Agent: -H Referer: -H Cookie: -H Accept-Encoding: ${SHOP}`,
+      GET,
+    ],
+    [
+      `curl -A me -H 'User-Agent: you' ${SHOP}`,
+      { ...GET, headers: [{ key: "User-Agent", value: "you" }] },
+    ],
+    [
+      `curl -A me -A you -e ';auto' ${SHOP}`,
+      { ...GET, headers: [{ key: "User-Agent", value: "you" }] },
+    ],
+    [`curl -A '' ${SHOP}`, GET],
+    [`curl -u ann:word -H Authorization: ${SHOP}`, GET],
+    [`curl --oauth2-bearer token -H Authorization: ${SHOP}`, GET],
+    [
+      `curl -u ann:word -H 'Authorization: Own' ${SHOP}`,
+      { ...GET, headers: [{ key: "Authorization", value: "Own" }] },
+    ],
+    [
+      `curl -u ann:word --oauth2-bearer token ${SHOP}`,
+      { ...GET, headers: [{ key: "Authorization", value: "Bearer token" }] },
+    ],
     [`curl -u 'ann:pass:word' ${SHOP}`, { ...GET, basic: { user: "ann", password: "pass:word" } }],
     ["curl https://ann:s%40fe@shop.example/", { ...GET, basic: { user: "ann", password: "s@fe" } }],
     [

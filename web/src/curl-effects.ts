@@ -23,8 +23,14 @@ export interface Command {
   isJson?: boolean;
   isCompressed?: boolean;
   basic?: BasicCredentials;
+  userAgent?: string;
+  referer?: string;
+  bearer?: string;
   readonly urls: string[];
+  /** As `-H` gives them. */
   readonly headers: KeyValue[];
+  /** The names of the headers that `-H` removes. */
+  readonly removed: string[];
   readonly cookies: string[];
   readonly data: Data[];
   /** Added to the query as it stands. */
@@ -57,11 +63,9 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   head: (command) => void (command.isHead = true),
   get: (command) => void (command.isGet = true),
   header: addHeader,
-  "user-agent": ({ headers }, value) => void headers.push({ key: "User-Agent", value }),
-  referer: ({ headers }, value) =>
-    void headers.push({ key: "Referer", value: value.replace(/;auto$/, "") }),
-  "oauth2-bearer": ({ headers }, value) =>
-    void headers.push({ key: "Authorization", value: `Bearer ${value}` }),
+  "user-agent": (command, value) => void (command.userAgent = value),
+  referer: (command, value) => void (command.referer = value.replace(/;auto$/, "")),
+  "oauth2-bearer": (command, value) => void (command.bearer = value),
   cookie: ({ cookies, faults }, value, written) =>
     void (value.includes("=")
       ? cookies.push(value)
@@ -110,13 +114,15 @@ export function applyOption(command: Command, { name, value, written }: Option):
 }
 
 /** As in curl, `Name:` removes a header, `Name;` sends one without a value. */
-function addHeader({ headers, faults }: Command, line: string, written: string): void {
+function addHeader({ headers, removed, faults }: Command, line: string, written: string): void {
   if (line.startsWith("@")) return void faults.push(readsFile(written, line.slice(1)));
-  const [, key = "", mark, value = ""] = /^(:?[^:;]*)([:;])(.*)$/s.exec(line) ?? [];
+  const [, name = "", mark, text = ""] = /^(:?[^:;]*)([:;])(.*)$/s.exec(line) ?? [];
+  const key = name.trim();
+  const value = text.trim();
   // HTTP/2 pseudo-headers, such as `:method` and `:path`, begin with a colon.
-  if (key.trim() === "" || key.startsWith(":")) return;
-  if (mark === ":" ? value.trim() !== "" : value.trim() === "")
-    headers.push({ key: key.trim(), value: value.trim() });
+  if (key === "" || name.startsWith(":")) return;
+  if ((mark === ":") === (value !== "")) headers.push({ key, value });
+  else removed.push(key);
 }
 
 function addEncoded({ data, faults }: Command, value: string, written: string): void {

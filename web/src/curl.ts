@@ -74,6 +74,7 @@ const isForCmd = (text: string): boolean => /\s\^(?:"|\r?\n)/.test(text) && !/\s
 const newCommand = (): Command => ({
   urls: [],
   headers: [],
+  removed: [],
   cookies: [],
   data: [],
   query: [],
@@ -109,7 +110,8 @@ function readingOf(command: Command, end: string | undefined): CurlReading {
   const { url, basic } = readUrl(first, notes);
   const text = command.data.map((part) => part.text).join(command.isJson ? "" : "&");
   const sendsBody = command.data.length > 0 && !command.isGet;
-  const headers = headersOf(command, sendsBody);
+  const decided = decidedNames(command);
+  const headers = [...command.headers, ...addedHeaders(command, sendsBody, decided)];
   const framing = headers.filter(({ key }) => isFramingHeader(key)).map(({ key }) => key);
   if (framing.length > 0) notes.push(`Ignored, since the agent sets them: ${framing.join(", ")}.`);
   if (leftOut.length > 0) notes.push(`Ignored, with no equivalent: ${leftOut.join(", ")}.`);
@@ -121,7 +123,10 @@ function readingOf(command: Command, end: string | undefined): CurlReading {
     headers: headers.filter(({ key }) => !isFramingHeader(key)),
     body: sendsBody ? text : null,
     tags,
-    basic: command.basic ?? basic,
+    basic:
+      decided.has("authorization") || command.bearer !== undefined
+        ? null
+        : (command.basic ?? basic),
   };
   return { request, faults, notes };
 }
@@ -132,11 +137,22 @@ const rawOf = ({ data }: Command): string[] =>
     .filter(({ pair, text }) => !pair && text !== "")
     .map(({ text }) => text.replaceAll(" ", "%20"));
 
-/** Includes the headers that curl adds by itself. */
-function headersOf(command: Command, sendsBody: boolean): readonly KeyValue[] {
-  const { headers, cookies, isJson = false, isCompressed = false } = command;
-  const given = new Set(headers.map(({ key }) => key.toLowerCase()));
+/** Names the headers that `-H` gives or removes, in lower case: curl adds none of these. */
+const decidedNames = ({ headers, removed }: Command): ReadonlySet<string> =>
+  new Set([...headers.map(({ key }) => key), ...removed].map((name) => name.toLowerCase()));
+
+/** Returns the headers that curl adds by itself, or for other options than `-H`. */
+function addedHeaders(
+  command: Command,
+  sendsBody: boolean,
+  decided: ReadonlySet<string>,
+): readonly KeyValue[] {
+  const { cookies, bearer, userAgent = "", referer = "" } = command;
+  const { isJson = false, isCompressed = false } = command;
   const own = [
+    { key: "User-Agent", value: userAgent, isSent: userAgent !== "" },
+    { key: "Referer", value: referer, isSent: referer !== "" },
+    { key: "Authorization", value: `Bearer ${bearer}`, isSent: bearer !== undefined },
     { key: "Cookie", value: cookies.join("; "), isSent: cookies.length > 0 },
     {
       key: "Content-Type",
@@ -146,8 +162,9 @@ function headersOf(command: Command, sendsBody: boolean): readonly KeyValue[] {
     { key: "Accept", value: "application/json", isSent: isJson },
     { key: "Accept-Encoding", value: "gzip, deflate, br, zstd", isSent: isCompressed },
   ];
-  const added = own.filter(({ key, isSent }) => isSent && !given.has(key.toLowerCase()));
-  return [...headers, ...added.map(({ key, value }) => ({ key, value }))];
+  return own
+    .filter(({ key, isSent }) => isSent && !decided.has(key.toLowerCase()))
+    .map(({ key, value }) => ({ key, value }));
 }
 
 function readUrl(written: string, notes: string[]): Pick<CurlRequest, "url" | "basic"> {
