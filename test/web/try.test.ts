@@ -146,7 +146,7 @@ async function deploys(page: Page, client: Client): Promise<void> {
   const dialog = page.getByRole("dialog");
   await button(page, "Deploy").first().click();
   await dialog.getByLabel("Runs").selectOption("every minute");
-  const proposed = dialog.getByText("None of your deployments there is due in second 0.");
+  const proposed = dialog.getByText("None of your deployments there is due at second 0.");
   await proposed.waitFor();
   await dialog.getByLabel(/^local/).uncheck();
   await proposed.waitFor({ state: "detached" });
@@ -221,7 +221,7 @@ async function saysWhereNoAgentIs({ target, pages }: Try): Promise<void> {
   await dialog.getByLabel("Empty place").check();
   await dialog.getByText("No agent", { exact: true }).waitFor();
   await dialog.getByLabel("Delay, in seconds").fill("75");
-  await dialog.getByText("Each run is due in the next minute, in second 15.").waitFor();
+  await dialog.getByText("Each run is due in the next minute, at second 15.").waitFor();
   await expectAccessible(page);
   await keepPicture(page, "try-no-agent");
   await dialog.getByRole("button", { name: "Deploy" }).click();

@@ -22,5 +22,5 @@ export function delayInWords(seconds: number): string {
   const minutes = Math.floor(seconds / 60);
   if (!(minutes >= 1)) return "After the minute begins.";
   const later = minutes === 1 ? "in the next minute" : `${minutes} minutes later`;
-  return `Each run is due ${later}, in second ${seconds % 60}.`;
+  return `Each run is due ${later}, at second ${seconds % 60}.`;
 }

@@ -110,7 +110,7 @@ const DelayHint = ({ run_delay, sharing, given, isPlaced, onTake }: DelayHintPro
     {delayInWords(Number(given))}{" "}
     {isPlaced &&
       (sharing === 0
-        ? `None of your deployments there is due in second ${run_delay}.`
+        ? `None of your deployments there is due at second ${run_delay}.`
         : `Second ${run_delay} has the fewest of your deployments there (${sharing}).`)}{" "}
     {isPlaced && given !== String(run_delay) && (
       <button
