@@ -49,6 +49,12 @@ describe.each(storeKinds)("the histogram of a call on %s", (storeKind) => {
     ["today by default", "", ({ day }) => day === 3],
     ["a day", "time=2026-10-02", ({ day }) => day === 1],
     ["days", "time=2026-10-01&until=2026-10-03", ({ day }) => day <= 2],
+    ["today, given only where it ends", "until=2026-10-04", ({ day }) => day === 3],
+    [
+      "a month that ends before its time",
+      "kind=MONTH&time=2026-10-28&until=2026-10-01",
+      () => true,
+    ],
     ["a year", "kind=YEAR", () => true],
     ["a week, over its edge", "kind=WEEK&time=2026-10-05", () => false],
     ["a location", "kind=MONTH&location_id=far", ({ location_id }) => location_id === "far"],
@@ -123,6 +129,8 @@ describe.each(storeKinds)("the histogram of a call on %s", (storeKind) => {
       error_msg:
         "until: '2026-10-01T00:00:00.000000Z' is earlier than time: '2026-10-02T00:00:00.000000Z'",
     });
+    const last = (await get("time=9999-12-31")).body.meta;
+    expect(last).toMatchObject({ time: "9999-12-31T00:00:00Z", until: "9999-12-31T23:59:59Z" });
     const many = await get("kind=HOUR&time=2026-01-01");
     expect(many.status).toBe(200);
     expect((await get("kind=HOUR&time=2026-01-01&until=2026-10-01")).body).toMatchObject({

@@ -2,7 +2,7 @@
 import { invalid } from "../../model/errors.ts";
 import { LocationRef, nullable } from "../../model/fields.ts";
 import { histogramOf } from "../../model/histogram.ts";
-import { formatInstant, formatPeriodTime } from "../../model/instant.ts";
+import { formatInstant, formatPeriodTime, LAST_INSTANT } from "../../model/instant.ts";
 import { periodEnd, periodStart } from "../../model/periods.ts";
 import type { PeriodKind } from "../../model/periods.ts";
 import { RESULT_CODES } from "../../model/result.ts";
@@ -98,25 +98,29 @@ async function histogram(deps: EndpointDeps, request: HistogramRequest): Promise
     meta: {
       ...about(of, request),
       time: formatPeriodTime(times[0] ?? time),
-      until: formatPeriodTime(periodEnd(kind, times.at(-1) ?? time)),
+      until: formatPeriodTime(Math.min(periodEnd(kind, times.at(-1) ?? time), LAST_INSTANT)),
     },
     ...histogramOf(byLocation, type),
   };
 }
 
-/** Returns the starts of the periods, from that of `from` to that of `until`. Throws `invalid`. */
+/**
+ * Returns the starts of the periods, from the one that contains `from` to the one that contains
+ * `until`. Throws `invalid`.
+ */
 function periodsBetween(kind: PeriodKind, from: number, until: number): number[] {
-  if (until < from)
-    throw invalid(
-      `until: '${formatInstant(until)}' is earlier than time: '${formatInstant(from)}'`,
-    );
+  const last = periodStart(kind, until);
   const times: number[] = [];
-  for (let time = periodStart(kind, from); time <= until; time = periodEnd(kind, time)) {
+  for (let time = periodStart(kind, from); time <= last; time = periodEnd(kind, time)) {
     if (times.length === MAX_PERIODS)
       throw invalid(
         `until: '${formatInstant(until)}' is more than ${MAX_PERIODS} periods of kind ${kind} after time: use a longer kind`,
       );
     times.push(time);
   }
+  if (times.length === 0)
+    throw invalid(
+      `until: '${formatInstant(until)}' is earlier than time: '${formatInstant(from)}'`,
+    );
   return times;
 }
