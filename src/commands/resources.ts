@@ -50,9 +50,10 @@ async function listKind(context: Context, kind: ResourceKind, options: ListOptio
   const given = kind.filters.filter(({ flags }) => values[nameOf(flags)] !== undefined);
   let { path } = kind;
   let query: Record<string, string> = {};
-  const paths = given.filter((filter) => filter.path);
-  if (paths.length > 1)
-    throw invalid(`${paths.map(({ flags }) => flags).join(" and ")} cannot be combined`);
+  // The list at a path takes no other filter.
+  const listed = given.filter((filter) => !filter.keeps);
+  if (listed.length > 1 && listed.some((filter) => filter.path))
+    throw invalid(`${listed.map(({ flags }) => flags).join(" and ")} cannot be combined`);
   for (const { flags, names, ...filter } of given) {
     const value = String(values[nameOf(flags)]);
     if (filter.path) path = filter.path(names ? (await findObject(api, [names], value)).id : value);

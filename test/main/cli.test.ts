@@ -192,6 +192,17 @@ describe("a list", () => {
     expect([none.stdout, none.stderr]).toEqual(["", "no calls\n"]);
   });
 
+  it("refuses filters that it cannot combine", async () => {
+    await expect(sonde("calls", "list", "--auth", "x", "--domain", "y")).rejects.toThrow(
+      "--domain <host> and --auth <auth> cannot be combined",
+    );
+    await expect(sonde("deployments", "list", "--call", "x", "--workflow", "y")).rejects.toThrow(
+      "--call <call> and --workflow <workflow> cannot be combined",
+    );
+    const { stderr } = await sonde("calls", "list", "--domain", "y", "--tag", "z");
+    expect(stderr).toBe("no calls\n");
+  });
+
   it("shows no score for a call made too seldom, and the score of any other", async () => {
     const start = periodStart("WEEK", Date.now() - 2 * WEEK_MS);
     const store = await openBeside();
