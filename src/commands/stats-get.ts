@@ -6,6 +6,7 @@ import type { Json } from "../client/api.ts";
 import { numberColumn, percentColumn } from "../client/columns.ts";
 import { findObject } from "../client/find-object.ts";
 import type { Column } from "../client/table.ts";
+import { invalid } from "../model/errors.ts";
 import { PERIOD_KINDS } from "../model/periods.ts";
 import { addListOptions, openApi } from "./api-client.ts";
 import type { ListOptions } from "./api-client.ts";
@@ -52,9 +53,11 @@ export function addStatsGet(stats: Command, context: Context): void {
 }
 
 async function listStats(context: Context, given: string, options: StatOptions): Promise<void> {
+  const { kind, time, since, location, type, limit } = options;
+  if (time !== undefined && since !== undefined)
+    throw invalid("--time: give either --time or --since, not both");
   const api = openApi(context, options);
   const { id } = await findObject(api, ["calls"], given);
-  const { kind, time, since, location, type, limit } = options;
   const path =
     since === undefined ? pathOf`/calls/${id}/stats/before` : pathOf`/calls/${id}/stats/since`;
   const query = { kind, time: since ?? time, location_id: location, type };

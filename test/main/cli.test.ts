@@ -236,6 +236,15 @@ describe("a list", () => {
   });
 });
 
+describe("sonde stats get", () => {
+  it("refuses an end of the periods beside their start", async () => {
+    const times = ["--time", "2026-10-02", "--since", "2026-10-01"];
+    await expect(sonde("stats", "get", "Demo: slow", ...times)).rejects.toThrow(
+      /^--time: give either --time or --since, not both$/,
+    );
+  });
+});
+
 describe("sonde run", () => {
   it("shows a call's outcome, and exits with its code", async () => {
     const passed = await sonde("run", "Demo: slow", "--location", "local", "--wait");
