@@ -44,7 +44,7 @@ const MAX_PAGE = 1000;
 export function createApi(access: ApiAccess) {
   const send = async (method: string, path: string, options: ApiRequest = {}): Promise<Json> => {
     const response = await exchange(access, method, path, options);
-    const answer = await jsonOf(access, response);
+    const answer = await jsonOf(access, response, options);
     if (response.ok) return answer;
     throw new ApiError(response.status, faultOf(access, response.status, answer));
   };
@@ -93,26 +93,30 @@ async function exchange(
       signal: AbortSignal.timeout(TIMEOUT_MS + extraMs),
     });
   } catch (cause) {
-    throw unreachable(url, cause as Error);
+    throw unreachable(url, cause as Error, extraMs);
   }
 }
 
-const unreachable = (url: string, cause: Error): Error =>
+const unreachable = (url: string, cause: Error, extraMs: number): Error =>
   new Error(
-    `no answer from ${url} (${reasonOf(cause)}): start \`sonde serve\` there, or set SONDE_API_URL to the service's address`,
+    `no answer from ${url} (${reasonOf(cause, extraMs)}): start \`sonde serve\` there, or set SONDE_API_URL to the service's address`,
     { cause },
   );
 
 /** Prefers the cause: fetch itself says only "fetch failed" about a failed connection. */
-function reasonOf(error: Error): string {
-  if (error.name === "TimeoutError") return `none within ${TIMEOUT_MS / 1000} s`;
+function reasonOf(error: Error, extraMs: number): string {
+  if (error.name === "TimeoutError") return `none within ${(TIMEOUT_MS + extraMs) / 1000} s`;
   const { cause } = error;
   return cause instanceof Error
     ? ((cause as NodeJS.ErrnoException).code ?? cause.message)
     : error.message;
 }
 
-async function jsonOf({ url }: ApiAccess, response: Response): Promise<Json> {
+async function jsonOf(
+  { url }: ApiAccess,
+  response: Response,
+  { extraMs = 0 }: ApiRequest,
+): Promise<Json> {
   const { status, headers } = response;
   const to = headers.get("location");
   if (to !== null && status >= 300 && status < 400)
@@ -120,7 +124,7 @@ async function jsonOf({ url }: ApiAccess, response: Response): Promise<Json> {
       `${url} redirects to ${harmless(new URL(to, response.url || url).origin)}: set SONDE_API_URL to that address if you trust it`,
     );
   const text = await response.text().catch((cause: Error) => {
-    throw unreachable(url, cause);
+    throw unreachable(url, cause, extraMs);
   });
   try {
     return JSON.parse(text) as Json;

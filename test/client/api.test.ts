@@ -1,0 +1,18 @@
+// The client of the API, where the API does not answer.
+import { expect, it } from "vitest";
+import { createApi } from "../../src/client/api.ts";
+import { startTarget } from "../support/target-server.ts";
+
+const USUAL_MS = 30_000;
+
+it.each([
+  ["an answer", false],
+  ["the end of an answer", true],
+])("says how long it has waited for %s", async (_, begins) => {
+  await using target = await startTarget((_request, response) => {
+    if (begins) response.flushHeaders();
+  });
+  const api = createApi({ url: target.url, key: "", keyFrom: "a test" });
+  const sent = api.send("POST", "/calls/1/run", { extraMs: 100 - USUAL_MS });
+  await expect(sent).rejects.toThrow(`no answer from ${target.url} (none within 0.1 s): `);
+});
