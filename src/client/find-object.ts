@@ -9,7 +9,6 @@ import { KINDS } from "./resource-kinds.ts";
 import { harmless } from "./text.ts";
 
 const NOT_FOUND = 404;
-const BAD_REQUEST = 400;
 const SHOWN = 3;
 
 export interface Found {
@@ -58,8 +57,7 @@ async function getOrNothing(api: Api, kind: KindName, id: string): Promise<Json 
     const object = await api.get(`${KINDS[kind].path}${encodeURIComponent(id)}/`);
     return object["id"] === id ? object : undefined; // `/calls/overview/` is no call
   } catch (cause) {
-    const isMissing = cause instanceof ApiError && [NOT_FOUND, BAD_REQUEST].includes(cause.status);
-    if (isMissing) return undefined;
+    if (cause instanceof ApiError && cause.status === NOT_FOUND) return undefined;
     throw cause;
   }
 }
