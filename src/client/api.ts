@@ -21,11 +21,10 @@ export interface ApiRequest {
 }
 
 export interface Wanted {
-  /** The most items per page, capped at `maxPage`. Does not limit the list. */
+  /** The most items per page, capped at what the API allows. Does not limit the list. */
   readonly limit: number;
   /** The field of the answer that holds the items. */
   readonly field?: "results" | "stats";
-  readonly maxPage?: number;
 }
 
 export class ApiError extends Error {
@@ -54,11 +53,11 @@ export function createApi(access: ApiAccess) {
     get: (path: string, query: Query = {}): Promise<Json> => send("GET", path, { query }),
     /** Yields items page after page, for as long as the caller asks for more. */
     async *list(path: string, query: Query, wanted: Wanted): AsyncGenerator<Json, void, void> {
-      const { limit, field = "results", maxPage = MAX_PAGE } = wanted;
+      const { limit, field = "results" } = wanted;
       let cursor: string | undefined;
       do {
         const page = await send("GET", path, {
-          query: { ...query, cursor, limit: Math.min(limit, maxPage) },
+          query: { ...query, cursor, limit: Math.min(limit, MAX_PAGE) },
         });
         yield* page[field] as Json[];
         const meta = page["meta"] as { readonly more?: boolean; readonly next_cursor?: string };

@@ -15,8 +15,6 @@ import type { Context } from "./command.ts";
 import { printList } from "./output.ts";
 
 const DEFAULT_LIMIT = 10;
-/** The API's maximum page size. */
-const MAX_PAGE = 100;
 
 interface StatOptions extends ListOptions {
   readonly kind: string;
@@ -61,7 +59,7 @@ async function listStats(context: Context, given: string, options: StatOptions):
   const path =
     since === undefined ? pathOf`/calls/${id}/stats/before` : pathOf`/calls/${id}/stats/since`;
   const query = { kind, time: since ?? time, location_id: location, type };
-  const items = api.list(path, query, { limit: limit + 1, field: "stats", maxPage: MAX_PAGE });
+  const items = api.list(path, query, { limit: limit + 1, field: "stats" });
   const columns = kind === "RAW" ? RAW_COLUMNS : PERIOD_COLUMNS;
   await printList(context, items, options, { columns, noun: "statistics" });
 }

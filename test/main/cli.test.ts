@@ -185,7 +185,7 @@ describe("a list", () => {
     expect([lines.map(({ meta }) => meta.name), all.stderr]).toEqual([names, ""]);
     const paged = [];
     const api = createApi({ url, key, keyFrom: "a test" });
-    for await (const { id } of api.list("/calls/", {}, { limit: 9, maxPage: 1 })) paged.push(id);
+    for await (const { id } of api.list("/calls/", {}, { limit: 1 })) paged.push(id);
     expect(paged).toEqual(expect.arrayContaining(lines.map(({ id }) => id)));
     await sonde("calls", "delete", ...names);
     const none = await sonde("calls", "list", "--tag", "list");
