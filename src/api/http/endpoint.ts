@@ -65,9 +65,11 @@ export interface DescribedHeader {
   readonly example: string;
 }
 
+type Status = 200 | 201;
+
 /** An answer and its status. */
 export interface Reply {
-  readonly status: 200 | 201;
+  readonly status: Status;
   readonly answer: unknown;
   /** The secret of the session that it opens, for the cookie; null removes the cookie. */
   readonly session?: string | null;
@@ -96,8 +98,8 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly lasting?: boolean;
   readonly query?: P;
   readonly body?: TSchema;
-  /** "of the answer": the handler returns a `Reply`. */
-  readonly status?: 200 | 201 | "of the answer";
+  /** Several, or one in a list: the handler returns a `Reply` with one of them. */
+  readonly status?: Status | readonly Status[];
   readonly answer: TSchema;
   /** By media type; absent: JSON. The handler returns a `StreamedAnswer` of `answer` objects. */
   readonly media?: Readonly<Record<string, Media>>;

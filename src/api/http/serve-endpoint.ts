@@ -80,7 +80,7 @@ const textOf = (header: string | string[] | undefined): string | undefined =>
   header === undefined ? undefined : String(header);
 
 const toReply = ({ status = 200 }: Endpoint, answer: unknown): Reply =>
-  status === "of the answer" ? (answer as Reply) : { status, answer };
+  typeof status === "number" ? { status, answer } : (answer as Reply);
 
 /** Without accessors: V8 keeps those of object literals, and what they hold, until a full GC. */
 function toApiRequest(

@@ -140,7 +140,6 @@ function headersOf({ conditional }: Endpoint, method: Method): Pick<FastifySchem
 
 function answersOf(endpoint: Endpoint): Record<number, unknown> {
   const { status = 200, answer, media } = endpoint;
-  const statuses = status === "of the answer" ? [200, 201] : [status];
   const content = Object.entries(media ?? {}).map(([type, { schema }]) => [
     type,
     { schema: referTo(schema) },
@@ -151,7 +150,7 @@ function answersOf(endpoint: Endpoint): Record<number, unknown> {
     words ? [[code, { description: words.description, $ref: "Error#" }] as const] : [],
   );
   return {
-    ...Object.fromEntries(statuses.map((code) => [code, done])),
+    ...Object.fromEntries([status].flat().map((code) => [code, done])),
     ...Object.fromEntries(errors),
   };
 }

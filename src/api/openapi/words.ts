@@ -58,11 +58,12 @@ interface ErrorWords {
 }
 
 /** Returns the errors that an endpoint may answer with, by status. */
-export function errorsOf({ body, level, missing, conditional }: Endpoint) {
+export function errorsOf(endpoint: Endpoint) {
+  const { body, missing, conditional } = endpoint;
   const errors: Record<number, ErrorWords | undefined> = {
     400: body ? FAULTY_BODY : FAULTY_QUERY,
     401: { description: "No active key", example: "Unauthorized" },
-    403: level === "VIEWER" ? undefined : forbidden(level),
+    403: refusalOf(endpoint),
     404: missing === undefined ? undefined : notFound(missing),
     412: conditional ? CHANGED : undefined,
     413: body && TOO_LARGE,
@@ -81,6 +82,17 @@ const FAULTY_BODY = {
 const FAULTY_QUERY = {
   description: "A parameter has a fault; the message says which, and what is allowed",
   example: "limit: '0' is not an integer from 1 to 1000",
+};
+
+function refusalOf({ level, methods, acceptsCode }: Endpoint): ErrorWords | undefined {
+  if (level !== "VIEWER") return forbidden(level);
+  // A session cannot open another, so signing in never looks at where a request comes from.
+  return methods.includes("GET") || acceptsCode ? undefined : CROSS_SITE;
+}
+const CROSS_SITE = {
+  description: "The session's cookie came from another site",
+  example:
+    "A session makes changes from its own pages only; this request is from 'https://evil.example'",
 };
 const forbidden = (level: Endpoint["level"]): ErrorWords => ({
   description: `The key's access level is below ${level}, the caller may not do this, or a budget of the owner is used up`,

@@ -102,7 +102,7 @@ export const environmentEndpoints = ({ store, cursors, budgets }: EndpointDeps):
     description: "201 for a new variable, 200 for an existing one.",
     level: "EDITOR",
     body: Body,
-    status: "of the answer",
+    status: [200, 201],
     handle: (request) => setVariable(request, budgets),
   }),
   defineEndpoint({

@@ -35,7 +35,7 @@ export const sessionEndpoints = (): Endpoint[] => [
       "The answer sets a cookie, HttpOnly and SameSite=Strict, that replaces the key in later requests. A one-time code, such as `serve --demo` prints in a link, may replace the key. The session ends when it is idle for too long (`SONDE_SESSION_IDLE`), after 30 days, or with the key.",
     acceptsCode: true,
     body: SignInBody,
-    status: "of the answer",
+    status: [201],
     answer: SessionSchema,
     headers: {
       "Set-Cookie": {
@@ -66,7 +66,7 @@ export const sessionEndpoints = (): Endpoint[] => [
     operationId: "signOut",
     methods: ["DELETE"],
     summary: "Close the session that the request came with",
-    status: "of the answer",
+    status: [200],
     answer: StatusSchema,
     headers: {
       "Set-Cookie": {

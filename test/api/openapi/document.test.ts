@@ -293,6 +293,28 @@ it("says when the run of an event is late", async () => {
   });
 });
 
+it("documents the statuses that are sent, 403 wherever a session may change something", async () => {
+  const operations = await operationsOf();
+  const statusesOf = (id: string): string[] =>
+    Object.keys(operations.find(({ operationId }) => operationId === id)?.responses ?? {});
+  const successes = ["signIn", "signOut", "setVariable"].map((id) =>
+    statusesOf(id).filter((status) => status < "300"),
+  );
+  expect(successes).toEqual([["201"], ["200"], ["200", "201"]]);
+  const unrefused = operations.filter(
+    ({ method, responses }) => method !== "get" && !("403" in responses),
+  );
+  expect(unrefused.map(({ operationId }) => operationId)).toEqual(["signIn"]);
+  const as = await api.caller("ann", null, "VIEWER");
+  const signedIn = await api.send({ method: "POST", path: "/session/", as, body: {} });
+  const evil = { cookie: String(signedIn.headers["set-cookie"]), origin: "https://evil.example" };
+  const signOut = { method: "DELETE", path: "/session/", as: null, headers: evil } as const;
+  const { responses } = operations.find(({ operationId }) => operationId === "signOut") ?? {};
+  expect((await api.send(signOut)).body).toEqual(
+    responses?.["403"]?.content?.["application/json"]?.example,
+  );
+});
+
 it("documents 404 exactly where it occurs, with its actual answer", async () => {
   const viewed = (await operationsOf()).filter(({ path }) => path.includes("{"));
   expect(viewed.length).toBeGreaterThan(30);
