@@ -31,6 +31,8 @@ export interface Served<S extends TObject> extends OwnedResource<S> {
   /** For use in sentences: "an API Call" and "API Calls". */
   readonly one: string;
   readonly many: string;
+  /** Who may get it, for the OpenAPI document; by default, also those it is shared with. */
+  readonly readers?: string;
   /** What a deletion entails, for the OpenAPI document. */
   readonly deletion?: string;
 }
@@ -129,7 +131,7 @@ export const getEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     path: `${served.path as ""}:id/`,
     tag: served.tag,
     summary: `Get ${served.one}`,
-    description: "For its owner, and for those it is shared with.",
+    description: served.readers ?? "For its owner, and for those it is shared with.",
     missing: served.resource.label,
     level: "VIEWER",
     answer: answerOf(served),
@@ -163,6 +165,9 @@ export interface FilteredList<Path extends string, P extends Parameters> {
   readonly seesAll?: (reader: Principal, params: PathParams<Path>) => Promise<boolean>;
 }
 
+const BY_ID =
+  "A filter by an id lists the objects that name it and that you may read; the id of an object that does not exist, or that you may not read, gives an empty list.";
+
 /** A list filtered by parameters of its path and query. */
 export const filteredList = <
   S extends TObject,
@@ -174,8 +179,7 @@ export const filteredList = <
 ): Endpoint =>
   defineEndpoint({
     ...list,
-    description:
-      "In creation order. A filter by an id lists the objects that name it and that you may read; the id of an object that does not exist, or that you may not read, gives an empty list.",
+    description: of ? `In creation order. ${BY_ID}` : "In creation order.",
     methods: ["GET"],
     tag: served.tag,
     level: "VIEWER",

@@ -86,7 +86,13 @@ const Settings = Type.Object(
     region: Text,
     service: Text,
     ssl_cert: Type.Optional(nullable(Certificate)),
-    ssl_key: Type.Optional(secret(nullable(Type.String({ maxLength: LIMITS.secret })))),
+    ssl_key: Type.Optional(
+      secret(
+        nullable(Type.String({ maxLength: LIMITS.secret }), {
+          description: "PEM; null for all but the owner",
+        }),
+      ),
+    ),
   },
   {
     additionalProperties: secret(freeValue(LIMITS.secret / 1024)),
@@ -133,7 +139,11 @@ export const AuthSettingSchema = Type.Object(
             null,
           ),
         },
-        { additionalProperties: false },
+        {
+          additionalProperties: false,
+          description:
+            "null for all but the owner, unless access.keys or access.org_keys shares them",
+        },
       ),
     ),
     settings: Settings,

@@ -315,6 +315,39 @@ it("documents the statuses that are sent, 403 wherever a session may change some
   );
 });
 
+it("says who may get an object, and which of its fields", async () => {
+  const operations = await operationsOf();
+  const textOf = (id: string) =>
+    operations.find(({ operationId }) => operationId === id)?.description;
+  expect(["getCall", "getToken", "getDeployment"].map(textOf)).toEqual([
+    "For its owner, and for those it is shared with. Any active key will do.",
+    "For its owner only. Any active key will do.",
+    "For its owner, and for the owner of the API Call or Workflow that it runs. Any active key will do.",
+  ]);
+  const { components } = JSON.parse(await documentOf()) as { components: { schemas: Json } };
+  const { keys, settings } = (components.schemas["AuthSetting"] as { properties: Json }).properties;
+  expect([keys, (settings as { properties: Json }).properties["ssl_key"]]).toMatchObject([
+    {
+      description:
+        "null for all but the owner, unless access.keys or access.org_keys shares them; null for a key of level VIEWER",
+    },
+    { description: "PEM; null for all but the owner; null for a key of level VIEWER" },
+  ]);
+});
+
+it("says of a list by an id, and of no other, when it is empty", async () => {
+  const told = (await operationsOf()).filter(({ description }) =>
+    description.includes("A filter by an id"),
+  );
+  expect(told.map(({ path }) => path)).toEqual([
+    "/api/2/calls/auth/{auth_id}/",
+    "/api/2/workflows/call/{call_id}/",
+    "/api/2/deployments/call/{call_id}/",
+    "/api/2/deployments/workflow/{workflow_id}/",
+    "/api/2/tokens/auth/{auth_id}/",
+  ]);
+});
+
 it("documents 404 exactly where it occurs, with its actual answer", async () => {
   const viewed = (await operationsOf()).filter(({ path }) => path.includes("{"));
   expect(viewed.length).toBeGreaterThan(30);
