@@ -1,6 +1,7 @@
 // "Run now": orders a run, dispatches it at once and, on request, waits for its outcome.
 import { dispatch } from "../dispatch/dispatch.ts";
 import { canRun, ownedBy } from "../model/access.ts";
+import { nameOfVariable, namesOfOne } from "../model/context.ts";
 import { DelaySeconds } from "../model/deployment.ts";
 import { AppError, invalid, isFull, isUnavailable } from "../model/errors.ts";
 import { withDefault } from "../model/fields.ts";
@@ -28,17 +29,23 @@ const isExact = (value: unknown): boolean =>
     ? Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
     : typeof value !== "object" || value === null || Object.values(value).every(isExact);
 
+/** Names are read in upper case: of two that differ only in case, one value would be lost. */
+function faultOf(context: object | null): string | undefined {
+  const [inexact] = Object.entries(context ?? {}).find(([, value]) => !isExact(value)) ?? [];
+  if (inexact !== undefined)
+    return `${show(inexact)} has a number that cannot be kept exactly; send it as a string`;
+  const [one, other] = namesOfOne(Object.keys(context ?? {})) ?? [];
+  return other === undefined ? undefined : `${show(one)} and ${show(other)} are the same variable`;
+}
+
 const Context = Type.Refine(
   Type.Record(Type.String(), Type.Unknown(), {
     maxProperties: 100,
     description: "variables of this run; names are read in upper case",
     examples: [{ WORKSPACE: "staging" }],
-    fault: (_shown: string, context: object) => {
-      const [name] = Object.entries(context).find(([, value]) => !isExact(value)) ?? [];
-      return `${show(name)} has a number that cannot be kept exactly; send it as a string`;
-    },
+    fault: (_shown: string, context: object) => faultOf(context) ?? "",
   }),
-  (context) => typeof context !== "object" || isExact(context),
+  (context) => typeof context !== "object" || faultOf(context) === undefined,
 );
 
 /** The fields of every order of a run. */
@@ -130,7 +137,7 @@ export function manualRun({ run_delay, now, ...order }: RunOrder): PendingRun {
 }
 
 const inUpperCase = (context: Readonly<Record<string, unknown>>): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(context).map(([name, value]) => [name.toUpperCase(), value]));
+  Object.fromEntries(Object.entries(context).map(([name, value]) => [nameOfVariable(name), value]));
 
 export interface Ordered<Answer> {
   readonly target: RunTarget;

@@ -1,7 +1,21 @@
-// The part of a run's context that a workflow's result keeps.
+// The context of a run: the names of its variables, and the part that a workflow's result keeps.
 import { isCredential, MASK } from "./mask.ts";
 
 export type Context = Readonly<Record<string, unknown>>;
+
+/** The name by which a run reads a variable. */
+export const nameOfVariable = (given: string): string => given.toUpperCase();
+
+/** Returns the first two names that are read as the same variable. */
+export function namesOfOne(given: readonly string[]): readonly [string, string] | undefined {
+  const known = new Map<string, string>();
+  for (const name of given) {
+    const other = known.get(nameOfVariable(name));
+    if (other !== undefined) return [other, name];
+    known.set(nameOfVariable(name), name);
+  }
+  return undefined;
+}
 
 /** In characters. */
 const LONGEST_NAME = 100;

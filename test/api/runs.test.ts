@@ -105,6 +105,13 @@ it.each<[string, unknown, string, string]>([
     "",
     "context: 12345678901234567000 is not of type object",
   ],
+  [
+    "two names of one variable",
+    { context: { token: "one", other: "", TOKEN: "two" } },
+    "",
+    "context: 'token' and 'TOKEN' are the same variable",
+  ],
+  ["no context", { context: null }, "", "context: null is not of type object"],
   ["a context that is a list", { context: [] }, "", "context: [] is not of type object"],
   [
     "a delay beyond a day",
