@@ -22,11 +22,20 @@ const isFilled = ({ key, value }: KeyValue): boolean => key !== "" || value !== 
 export const toPairs = (rows: readonly Row[]): KeyValue[] =>
   rows.filter(isFilled).map(({ key, value }) => ({ key, value }));
 
-/** Rejects a name that is given twice: only the last of its values would be sent. */
-export function assertDistinct(names: readonly string[], list: string): void {
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice === undefined) return;
-  throw new Error(`${list}: '${twice}' is there twice. Change or remove one of them`);
+const asGiven = (name: string): string => name;
+
+/**
+ * Rejects two names that are read as one, such as the same name given twice: one of their values
+ * would be lost.
+ */
+export function assertDistinct(names: readonly string[], list: string, read = asGiven): void {
+  const all = names.map(read);
+  const second = all.findIndex((name, at) => all.indexOf(name) !== at);
+  if (second === -1) return;
+  const [one, other] = [names[all.indexOf(all[second] ?? "")], names[second]];
+  const fault =
+    one === other ? `'${one}' is there twice` : `'${one}' and '${other}' are the same variable`;
+  throw new Error(`${list}: ${fault}. Change or remove one of them`);
 }
 
 /** Returns the index of a row among those that are sent; undefined if it is not sent. */

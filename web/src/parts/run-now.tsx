@@ -1,6 +1,7 @@
 // Runs a call or a workflow now, at a location, and shows the outcome as it arrives.
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { nameOfVariable } from "../../../src/model/context.ts";
 import { now } from "../now.ts";
 import { startRun } from "../runs.ts";
 import type { StartedRun, Target } from "../runs.ts";
@@ -86,6 +87,7 @@ function orderOf(context: readonly Row[]) {
   assertDistinct(
     pairs.map(({ key }) => key),
     "context",
+    nameOfVariable,
   );
   return {
     location_id: chosenLocation.value,
