@@ -73,6 +73,7 @@ it("lists reports in order of creation, page by page", async () => {
   expect(await ids(`?call_id=${a}`)).toEqual(all.slice(0, 2));
   expect(await ids(`?call_id=${a}&weekly=true`)).toEqual(all.slice(0, 1));
   expect(await ids("?weekly=f")).toEqual(all.slice(1, 2));
+  expect(await ids("?weekly=")).toEqual(await ids(""));
   expect(await ids("?call_id=none")).toEqual([]);
 });
 

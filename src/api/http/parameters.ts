@@ -117,17 +117,33 @@ const TRUTHS: Readonly<Record<string, boolean>> = {
   false: false,
   f: false,
   "0": false,
-  "": false,
 };
 
-/** Read in any letter case. */
+/** Reads any letter case; an empty value counts as absent. */
+function readTruth(given: string | undefined, name: string): boolean | undefined {
+  if (given === undefined || given === "") return undefined;
+  const value = TRUTHS[given.toLowerCase()];
+  if (value !== undefined) return value;
+  throw invalid(`${name}: ${show(given)} is not one of ["true", "t", "1", "false", "f", "0"]`);
+}
+
+/** False if absent. */
 export const truth = (description: string): Parameter<boolean> => ({
-  schema: Type.String({ description: `${description}: true, t or 1`, examples: ["true"] }),
-  read(given = "", name) {
-    const value = TRUTHS[given.toLowerCase()];
-    if (value !== undefined) return value;
-    throw invalid(`${name}: ${show(given)} is not one of ["true", "t", "1", "false", "f", "0"]`);
-  },
+  schema: Type.String({ description: `true, t or 1: ${description}`, examples: ["true"] }),
+  read: (given, name) => readTruth(given, name) ?? false,
+});
+
+/** Undefined if absent; says what each of the three selects. */
+export const truthOrNone = (
+  yes: string,
+  no: string,
+  none: string,
+): Parameter<boolean | undefined> => ({
+  schema: Type.String({
+    description: `true, t or 1: ${yes}; false, f or 0: ${no}; absent: ${none}`,
+    examples: ["true"],
+  }),
+  read: readTruth,
 });
 
 /** An empty value counts as absent. */

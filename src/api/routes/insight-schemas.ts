@@ -5,7 +5,7 @@ import { BANDS, SCORE_VERSION } from "../../model/score.ts";
 import { PHASES } from "../../model/timing.ts";
 import { Type } from "../../model/type.ts";
 import { named } from "../http/endpoint.ts";
-import { LIST_PAGING, optional, text, truth } from "../http/parameters.ts";
+import { LIST_PAGING, text, truth, truthOrNone } from "../http/parameters.ts";
 
 export const RANKED_PERIODS = 8;
 
@@ -14,7 +14,7 @@ const WEEKLY = truth("weekly reports; otherwise monthly ones");
 export const LIST_PARAMETERS = {
   ...LIST_PAGING,
   call_id: text("only the reports of this call", EXAMPLE.id),
-  weekly: optional(truth("only weekly reports; otherwise, if given, monthly ones (default: both)")),
+  weekly: truthOrNone("only weekly reports", "only monthly ones", "both"),
 };
 export const RANK_PARAMETERS = {
   reverse: truth("worst first"),
