@@ -54,8 +54,10 @@ export function assertSameOrigin(
   const from = site === undefined && origin !== undefined ? URL.parse(origin)?.host : undefined;
   const ours = [host, headers.host, publicUrl && new URL(publicUrl).host];
   if (from !== undefined && from !== "" && ours.includes(from)) return;
+  const where =
+    origin === undefined ? "does not say where it comes from" : `is from ${show(origin)}`;
   throw new AppError(
     "forbidden",
-    `A session makes changes from its own pages only; this request is from ${show(origin ?? site ?? "an unknown origin")}`,
+    `A session makes changes from its own pages only; this request ${where}`,
   );
 }
