@@ -1,10 +1,11 @@
 // Agents: each location with deployments has a working one, of this version, with an empty spool.
 import { agentStateOf } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
+import { count } from "../model/count.ts";
 import type { Check } from "./check.ts";
 import { lengthOf, sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
-import { count, failure, ok, warning } from "./finding.ts";
+import { failure, ok, warning } from "./finding.ts";
 import type { Ground } from "./ground.ts";
 import { readableDatabase } from "./ground.ts";
 

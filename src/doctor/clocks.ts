@@ -2,6 +2,7 @@
 import { isHub } from "../config/config.ts";
 import { agentStateOf } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
+import { count } from "../model/count.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import type { Inspection } from "../store/inspection.ts";
@@ -9,7 +10,7 @@ import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
 import { lengthOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
-import { count, failure, ok, skipped, warning } from "./finding.ts";
+import { failure, ok, skipped, warning } from "./finding.ts";
 import { readableDatabase } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 import { silenceFindings } from "./process.ts";

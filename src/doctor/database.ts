@@ -1,7 +1,8 @@
 // The database: whether it answers, has the schema of this version, and opens with our master keys.
+import { count } from "../model/count.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
-import { count, failure, failureOf, ok, warning } from "./finding.ts";
+import { failure, failureOf, ok, warning } from "./finding.ts";
 import { hubDatabase, needHub } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 

@@ -75,7 +75,3 @@ export function failureOf(cause: unknown, advice = "see the log of the service")
   }
   return failure(message, advice);
 }
-
-/** `1 run`, `2 runs`. */
-export const count = (number: number, one: string, many = `${one}s`): string =>
-  `${number} ${number === 1 ? one : many}`;

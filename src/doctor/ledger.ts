@@ -1,11 +1,12 @@
 // The ledger: each run due in the last hours has one outcome, or is pending.
+import { count } from "../model/count.ts";
 import { formatPeriodTime } from "../model/instant.ts";
 import { MINUTE_MS, newestOpenSlot, SCHEDULER_LEASE } from "../model/slots.ts";
 import type { Inspection } from "../store/inspection.ts";
 import type { Check } from "./check.ts";
 import { percent } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
-import { count, failure, ok, warning } from "./finding.ts";
+import { failure, ok, warning } from "./finding.ts";
 import type { Ground } from "./ground.ts";
 import { readableDatabase } from "./ground.ts";
 

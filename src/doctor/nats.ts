@@ -3,10 +3,11 @@
 import type { BusFacts, StreamFacts } from "../bus/bus-facts.ts";
 import { isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
+import { count } from "../model/count.ts";
 import type { Check } from "./check.ts";
 import { lengthOf, percent, sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
-import { count, failure, failureOf, ok, warning } from "./finding.ts";
+import { failure, failureOf, ok, warning } from "./finding.ts";
 import { needNats, reachableBus } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 

@@ -1,12 +1,13 @@
 // The process with these settings: its readiness and its spools.
 import { isAgent } from "../config/config.ts";
+import { count } from "../model/count.ts";
 import { HEARTBEATS_OF_SILENCE } from "../model/heartbeat.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
 import { sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
-import { count, failure, failureOf, ok, skipped, warning } from "./finding.ts";
+import { failure, failureOf, ok, skipped, warning } from "./finding.ts";
 import type { Ground, SpoolFacts } from "./ground.ts";
 
 export const processCheck = ({ config, ops }: Ground): Check => ({

@@ -1,10 +1,11 @@
 // Whether a scheduler leads, is on time, and closes the ledger; and whether insights are computed.
+import { count } from "../model/count.ts";
 import { formatPeriodTime } from "../model/instant.ts";
 import { MINUTE_MS, newestOpenSlot, SCHEDULER_LEASE } from "../model/slots.ts";
 import type { Check } from "./check.ts";
 import { lengthOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
-import { count, failure, ok, warning } from "./finding.ts";
+import { failure, ok, warning } from "./finding.ts";
 import type { Ground } from "./ground.ts";
 import { readableDatabase } from "./ground.ts";
 

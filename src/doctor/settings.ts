@@ -1,9 +1,10 @@
 // The settings, and the files that they are read from.
 import { stat } from "node:fs/promises";
 import { SETTINGS } from "../config/settings.ts";
+import { count } from "../model/count.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
-import { count, failure, ok, warning } from "./finding.ts";
+import { failure, ok, warning } from "./finding.ts";
 import type { Ground } from "./ground.ts";
 import { isOpenToOthers, octal } from "./permissions.ts";
 

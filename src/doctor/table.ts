@@ -1,6 +1,6 @@
 // Formats a report for people: one finding per paragraph, with its advice below.
+import { count } from "../model/count.ts";
 import type { DoctorReport, ReportedFinding, State } from "./finding.ts";
-import { count } from "./finding.ts";
 
 const WORDS: Readonly<Record<State, string>> = {
   ok: "ok",

@@ -2,12 +2,12 @@
 import { tableOf } from "../client/table.ts";
 import type { Column } from "../client/table.ts";
 import { AGENT_STATES } from "../model/agent.ts";
+import { count } from "../model/count.ts";
 import { formatPeriodTime } from "../model/instant.ts";
 import { categoryOf } from "../model/result.ts";
 import { BEAT_LEAD_MS, MINUTE_MS } from "../model/slots.ts";
 import type { FailingCall, RecentRuns } from "../store/recent-runs.ts";
 import { lengthOf } from "../doctor/amounts.ts";
-import { count } from "../doctor/finding.ts";
 import type { LocationView, ProcessView, ServiceView, Snapshot } from "./snapshot.ts";
 
 const LABEL_WIDTH = 11;
