@@ -1,4 +1,5 @@
 // Describes a run's outcome: a call with the times of its phases, a workflow call by call.
+import { count } from "../model/count.ts";
 import type { Result, WorkflowResult } from "../model/result.ts";
 import type { Column, Color, Screen } from "./table.ts";
 import { harmless } from "./text.ts";
@@ -56,9 +57,9 @@ const addressesIn = ({ dest_ip, response_size }: Result["meta"]): string =>
 export function workflowOutcomeOf(outcome: WorkflowOutcome, screen: Screen): string {
   const { meta, counts, results = [] } = outcome;
   const parts = [
-    `${counts.calls} calls`,
+    count(counts.calls, "call"),
     `${counts.passed} passed`,
-    `${counts.warnings} warnings`,
+    count(counts.warnings, "warning"),
     `${counts.failed} failed`,
     `${counts.not_made} not made`,
   ];
