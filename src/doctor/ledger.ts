@@ -84,11 +84,13 @@ export function ledgerFindings(facts: LedgerFacts): Finding[] {
     );
   if (missed.size > 0) found.push(missedFinding(facts, span));
   if (found.length > 0) return found;
-  return [
-    ok(
-      `each of the ${count(due, "run")} due ${span} has an outcome or is pending, and none was missed`,
-    ),
-  ];
+  return [ok(soundRuns(due, span))];
+}
+
+function soundRuns(due: number, span: string): string {
+  if (due === 0) return `no run was due ${span}, and none was missed`;
+  if (due === 1) return `the run due ${span} has an outcome or is pending, and was not missed`;
+  return `each of the ${due} runs due ${span} has an outcome or is pending, and none was missed`;
 }
 
 function missedFinding({ due, missed }: LedgerFacts, span: string): Finding {

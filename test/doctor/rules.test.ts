@@ -196,6 +196,17 @@ it("MISSED runs are a warning with their reasons, lost runs a failure", () => {
   ]);
 });
 
+it.each([
+  [0, "no run was due", ", and none was missed"],
+  [1, "the run due", " has an outcome or is pending, and was not missed"],
+  [20, "each of the 20 runs due", " has an outcome or is pending, and none was missed"],
+])("that none of %i runs is lost is well", (due, runs, state) => {
+  const slots = { from: NOW - 30_000, to: NOW + 90_000, slots: 2, due, twice: 0 };
+  const findings = ledgerFindings({ ...slots, missing: 0, missed: new Map(), example: undefined });
+  const span = "in the 2 slots from 2026-10-05T12:00:00Z to 2026-10-05T12:02:00Z";
+  expect(findings.map(textOf)).toEqual([`ok: ${runs} ${span}${state}`]);
+});
+
 it("reports that wait for more than an hour are overdue", () => {
   const finding = (minutes: number): string =>
     textOf(insightsFinding({ now: NOW, reports: 12, since: NOW - minutes * 60_000 }));
