@@ -166,7 +166,7 @@ const removeLocation = ({ config, print }: Context, id: string) =>
       await within.locations.remove(id, await within.now());
       await audit(within, { action: "delete", kind: "location", object_id: id });
     });
-    print(`location ${id} was removed; its results stay. ${RELOAD} cuts off its agents.\n`);
+    print(`location ${id} was removed; its results stay. ${RELOAD} cut off its agents.\n`);
   });
 
 /** Throws when the location exists, or existed. Call it in a transaction. */

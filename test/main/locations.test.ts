@@ -172,7 +172,9 @@ describe("removing a location", () => {
     await expect(removing).rejects.toThrow("has 1 deployment: delete or move it first");
     await schedules.remove("deployment", Date.now());
     await database.kysely.destroy();
-    expect(await hub.sonde("locations", "remove", "tokyo")).toContain("tokyo was removed");
+    expect(await hub.sonde("locations", "remove", "tokyo")).toMatch(
+      /tokyo was removed; .* and a reload of NATS cut off its agents\.\n$/,
+    );
     expect(await hub.sonde("locations", "list")).not.toContain("tokyo");
     expect(await hub.sonde("locations", "nats-config")).not.toContain("tokyo");
     await expect(hub.sonde("locations", "env", "tokyo")).rejects.toThrow("no location 'tokyo'");
