@@ -174,7 +174,7 @@ const DEPLOYMENTS: ResourceKind = {
     },
     {
       flags: "--run-delay <seconds>",
-      description: "delay of each run after the minute, in seconds",
+      description: "seconds from the trigger time to the call",
       path: "deployment.run_delay",
       read: numberIfOne,
     },
