@@ -1,16 +1,10 @@
 // Computes one marked insights report from the data stored for its period, and settles it.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Ownership } from "../model/access.ts";
-import type {
-  InsightKey,
-  InsightKind,
-  NewInsight,
-  Outlier,
-  StaleInsight,
-} from "../model/insight.ts";
+import type { InsightKey, NewInsight, Outlier, StaleInsight } from "../model/insight.ts";
 import { createLatencyCounts, madeIn, reportOf } from "../model/insight-report.ts";
 import type { HourResults } from "../model/insight-report.ts";
-import { partsOf, periodEnd } from "../model/periods.ts";
+import { periodEnd } from "../model/periods.ts";
 import { measureLocation, scoreOfMeasured } from "../model/score.ts";
 import type { MeasuredLocation, Score } from "../model/score.ts";
 import type { Store } from "../store/store.ts";
@@ -55,7 +49,7 @@ export async function computeInsight(
   const range = { call_id, from: start, to: periodEnd(kind, start) };
   const { atOnce } = store.insights;
   // A period has at most as many statistics as results.
-  const days = results > atOnce.searched ? daysOf(call_id, kind, start) : [range];
+  const days = results > atOnce.searched ? daysOf(range) : [range];
   const hours = await readPieces(days, store.insights.hours, signal);
   const read = await readLatencies(store, piecesOf(range, hours, atOnce.counted), signal);
   if (read.score.made < madeIn(summaries)) return "results removed";
@@ -71,8 +65,12 @@ interface Range {
   readonly to: number;
 }
 
-const daysOf = (call_id: string, kind: InsightKind, start: number): Range[] =>
-  partsOf(kind, start).map((from) => ({ call_id, from, to: periodEnd("DAY", from) }));
+function daysOf({ call_id, from, to }: Range): Range[] {
+  const days: Range[] = [];
+  for (let day = from; day < to; day = periodEnd("DAY", day))
+    days.push({ call_id, from: day, to: periodEnd("DAY", day) });
+  return days;
+}
 
 /**
  * Cuts the range between hours into pieces of at most `most` results. An hour with more is its own

@@ -13,6 +13,7 @@ import { computeInsight } from "../../src/aggregator/compute-insight.ts";
 import { categoryOf } from "../../src/model/result.ts";
 import type { ResultCode } from "../../src/model/result.ts";
 import { periodEnd } from "../../src/model/periods.ts";
+import type { Store } from "../../src/store/store.ts";
 import { storeKinds } from "../support/stores.ts";
 import {
   DAY,
@@ -50,6 +51,20 @@ const Ran = object({
   total: Total.map((us) => us / 1000),
   uncertainty: integer({ min: 0, max: 40_000 }).map((us) => us / 1000),
 });
+
+type Limits = Partial<Store["insights"]["atOnce"]>;
+
+/** Returns a store with these limits, and the number of results in each piece that it counts. */
+function readingInPieces(store: Store, limits: Limits) {
+  const pieces: number[] = [];
+  const latencies: typeof store.insights.latencies = async (range) => {
+    const found = await store.insights.latencies(range);
+    pieces.push(found.reduce((sum, { count }) => sum + count, 0));
+    return found;
+  };
+  const atOnce = { ...store.insights.atOnce, ...limits };
+  return { pieces, watched: { ...store, insights: { ...store.insights, latencies, atOnce } } };
+}
 
 describe.each(storeKinds)("the numbers of insights in %s", (kind) => {
   it("match the definition, whatever was recorded", async () => {
@@ -106,16 +121,24 @@ describe.each(storeKinds)("the numbers of insights in %s", (kind) => {
     expect(outliers).toBe(720);
     expect(week?.details.outliers).toHaveLength(20);
 
-    const pieces: number[] = [];
-    const latencies: typeof store.insights.latencies = async (range) => {
-      const found = await store.insights.latencies(range);
-      pieces.push(found.reduce((sum, { count }) => sum + count, 0));
-      return found;
-    };
-    const atOnce = { ...store.insights.atOnce, counted: 4000 };
-    const watched = { ...store, insights: { ...store.insights, latencies, atOnce } };
+    const { watched, pieces } = readingInPieces(store, { counted: 4000 });
     await computeInsight(watched, { call_id: "call", kind: "WEEK", start: MONDAY });
     expect(pieces).toEqual([3960, 1080]);
+  });
+
+  it("have the worst hours of a whole month that is read by days", async () => {
+    await using insights = await startInsights(kind, MONDAY + 31 * DAY);
+    const { store } = insights;
+    await record(store, every(MONDAY, 30 * 24, HOUR));
+    const worst = MONDAY + 15 * DAY + 10 * HOUR;
+    await record(store, every(worst + MINUTE, 20, MINUTE, { result: "HTTP_SERVER_ERROR" }));
+
+    const { watched, pieces } = readingInPieces(store, { counted: 200, searched: 100 });
+    const month = await computeInsight(watched, { call_id: "call", kind: "MONTH", start: MONDAY });
+    expect(month).toMatchObject({ made: 740, passed: 720 });
+    const worstHours = typeof month === "string" ? [] : month.details.worst_hours;
+    expect(worstHours[0]).toMatchObject({ time: worst, made: 21, passed: 1 });
+    expect(pieces).toEqual([200, 200, 200, 140]);
   });
 
   it("come with the details that explain them", async () => {
