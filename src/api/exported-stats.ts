@@ -1,5 +1,5 @@
 // Reads the statistics of a call for an export, page by page, oldest first.
-import { partsOf, periodEnd, periodStart } from "../model/periods.ts";
+import { keptPartsOf, periodEnd, periodStart } from "../model/periods.ts";
 import { codesOfType } from "../model/stat.ts";
 import type { PeriodRow, StatQuery } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
@@ -20,7 +20,7 @@ export async function* exportedPeriods(
   const { kind } = query;
   let start = periodStart(kind, from);
   for (;;) {
-    const limit = Math.ceil(pace.limit / RESULTS_PER_PART / partsOf(kind, start).length);
+    const limit = Math.ceil(pace.limit / RESULTS_PER_PART / keptPartsOf(kind, start).length);
     const found = await store.stats.periods(query, codesOfType(type), start, "forwards", limit);
     const rows = found.filter(({ time }) => time < to);
     yield rows;

@@ -46,7 +46,7 @@ export const periodEnd = (kind: PeriodKind, ms: number): number =>
   NEXT[kind](periodStart(kind, ms));
 
 /** The starts of the kept periods that make up the period of this kind that contains `ms`. */
-export function partsOf(kind: PeriodKind, ms: number): number[] {
+export function keptPartsOf(kind: PeriodKind, ms: number): number[] {
   const parts: number[] = [];
   const end = periodEnd(kind, ms);
   for (let part = periodStart(kind, ms); part < end; part = periodEnd(PARTS[kind], part))

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import type { Selectable } from "kysely";
 import { INSIGHT_KINDS, INSIGHTS_LEASE, kindOf, REPORT_TYPES } from "../model/insight.ts";
 import type { InsightKey, InsightPeriod, StaleInsight } from "../model/insight.ts";
-import { PARTS, partsOf, periodEnd, periodStart } from "../model/periods.ts";
+import { PARTS, keptPartsOf, periodEnd, periodStart } from "../model/periods.ts";
 import type { BulkInsert } from "./bulk.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, insertRows, isAmong } from "./database.ts";
@@ -108,7 +108,7 @@ async function markPage(
   after: MarkPlace | undefined,
   limit: number,
 ): Promise<MarkPlace | undefined> {
-  const parts = partsOf(period.kind, period.start);
+  const parts = keptPartsOf(period.kind, period.start);
   const part = after?.part ?? period.start;
   const found = await statsOf(database, period)
     .select("call")
@@ -151,7 +151,7 @@ async function readCalls(
     .innerJoin("names as calls", "calls.id", "stats.call")
     .select("calls.name as call_id")
     .distinct()
-    .where(isAmong(database, "period", partsOf(period.kind, period.start)))
+    .where(isAmong(database, "period", keptPartsOf(period.kind, period.start)))
     .orderBy("calls.name");
   if (callId !== undefined) query = query.where("call", "=", numberOf(database, callId));
   return (await query.execute()).map(({ call_id }) => call_id);

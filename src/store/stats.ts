@@ -1,7 +1,7 @@
 // Statistics by period, and the single results behind them. Locations and result codes are merged
 // when they are read.
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { PARTS, partsOf, periodEnd, periodStart } from "../model/periods.ts";
+import { PARTS, keptPartsOf, periodEnd, periodStart } from "../model/periods.ts";
 import { latencyOf } from "../model/result.ts";
 import type { ResultCode } from "../model/result.ts";
 import type { RawResult } from "../model/counted-result.ts";
@@ -183,7 +183,7 @@ async function readPeriods(
 ): Promise<PeriodRow[]> {
   const periods: PeriodRow[] = [];
   for (const some of chunksOf(times, Math.floor(PARTS_AT_ONCE / MOST_PARTS[query.kind]))) {
-    const parts = some.flatMap((time) => partsOf(query.kind, time));
+    const parts = some.flatMap((time) => keptPartsOf(query.kind, time));
     const rows: StatRow[] = await rowsAt(database, query, parts).execute();
     const byPeriod = Map.groupBy(rows, ({ period }) => periodStart(query.kind, period));
     for (const time of some) periods.push({ time, summaries: mergeRows(byPeriod.get(time) ?? []) });
@@ -197,7 +197,7 @@ const readPeriod = async (
   query: StatQuery,
   time: number,
 ): Promise<PeriodSummaries> =>
-  mergeRows(await rowsAt(database, query, partsOf(query.kind, time)).execute());
+  mergeRows(await rowsAt(database, query, keptPartsOf(query.kind, time)).execute());
 
 async function readLocations(
   database: Database,
@@ -205,7 +205,7 @@ async function readLocations(
   times: readonly number[],
 ): Promise<LocationSummaries> {
   const rows: (StatRow & { readonly place: string })[] = [];
-  const parts = times.flatMap((time) => partsOf(query.kind, time));
+  const parts = times.flatMap((time) => keptPartsOf(query.kind, time));
   for (const some of chunksOf(parts, PARTS_AT_ONCE)) {
     const found = rowsAt(database, query, some)
       .innerJoin("names as places", "places.id", "location")
