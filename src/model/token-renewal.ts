@@ -3,6 +3,7 @@ import type { AuthSetting } from "./auth-setting.ts";
 import type { TickToken } from "./authorization.ts";
 import { formatInstant, parseInstant } from "./instant.ts";
 import type { DueRun } from "./slots.ts";
+import { isStorable, toStorable } from "./storable.ts";
 import { TokenSchema } from "./token.ts";
 import type { Token } from "./token.ts";
 import { createValidator } from "./validate.ts";
@@ -72,11 +73,18 @@ export function renewedToken(
   answer: Readonly<Record<string, unknown>>,
   now: number,
 ): Token | string {
-  const { access_token, refresh_token, token_type, scope } = answer;
+  const { access_token, refresh_token } = answer;
   if (typeof access_token !== "string" || access_token === "")
     return "the token endpoint answered without an access_token";
   if (isDeeper(answer, MOST_LEVELS))
     return `the answer of the token endpoint is nested deeper than ${MOST_LEVELS} levels`;
+  const damaged = Object.entries({ access_token, refresh_token }).find(
+    ([, secret]) => typeof secret === "string" && !isStorable(secret),
+  );
+  if (damaged)
+    return `the ${damaged[0]} in the answer of the token endpoint contains a NUL character or a lone surrogate`;
+  const api_response = toStorable(answer) as Token["api_response"];
+  const { token_type, scope } = api_response;
   const expires_in = lifeOf(answer["expires_in"]);
   const { expires_in: _life, ...kept } = before.token;
   const renewed = withoutFailure({
@@ -90,7 +98,7 @@ export function renewedToken(
       ...(typeof token_type === "string" && { token_type }),
       ...(typeof scope === "string" && { scope }),
     },
-    api_response: answer,
+    api_response,
   });
   const tooLarge = tooLargeIn(renewed);
   return tooLarge === undefined

@@ -5,6 +5,7 @@ import { KEPT_KINDS } from "../model/periods.ts";
 import { countedResult } from "../model/counted-result.ts";
 import { timeOfResult } from "../model/result.ts";
 import type { ReportedResult, ResultCode, WorkflowResult } from "../model/result.ts";
+import { toStorable } from "../model/storable.ts";
 import type { TargetKind } from "../model/tick.ts";
 import { takeExcluded } from "./bulk.ts";
 import type { BulkInsert, BulkRow } from "./bulk.ts";
@@ -218,7 +219,7 @@ const toWorkflowRow = ({ workflow, order }: Outcome): BulkRow<keyof typeof WORKF
           time: timeOfResult(workflow.meta),
           result: workflow.meta.result,
           call_ids: JSON.stringify(order.call_ids),
-          document: JSON.stringify(workflow),
+          document: JSON.stringify(toStorable(workflow)),
         },
       ]
     : [];

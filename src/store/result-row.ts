@@ -6,6 +6,7 @@ import type { Content } from "../model/content.ts";
 import { formatInstant, parseInstant } from "../model/instant.ts";
 import { categoryOf, timeOfResult } from "../model/result.ts";
 import type { ReportedResult, Result, ResultCode } from "../model/result.ts";
+import { toStorableText } from "../model/storable.ts";
 import type { Trigger } from "../model/tick.ts";
 import { fromMicros, phasesInMicros, toMicros } from "../model/timing.ts";
 import { takeExcluded } from "./bulk.ts";
@@ -50,9 +51,6 @@ export const namesOfResult = (owner: string, { meta }: ReportedResult): string[]
 export const numbersIn = (rows: readonly ResultRow[]): (number | null)[] =>
   rows.flatMap((row) => NAMED.map((column) => row[column]));
 
-/** Replaces NUL, which PostgreSQL's texts cannot hold: a message may quote anything. */
-export const toText = (message: string): string => message.replaceAll("\0", "\ufffd");
-
 /** Names the columns one by one: an agent of a newer version may send more fields. */
 export function toRow(
   owner: string,
@@ -81,7 +79,7 @@ export function toRow(
     time: timeOfResult(meta),
     started: Number(meta.start_time !== null),
     end_time: meta.end_time === null ? null : instantOf(meta.end_time),
-    message: meta.message && toText(meta.message),
+    message: meta.message && toStorableText(meta.message),
     http_code: meta.http_code,
     request_size: meta.request_size,
     response_size: meta.response_size,

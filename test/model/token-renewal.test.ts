@@ -134,6 +134,24 @@ describe("an answer", () => {
     expect(token.expire_time).toBe(seconds === undefined ? null : at(seconds));
   });
 
+  it("may hold any character beside its secrets", () => {
+    const answer = { access_token: "new", token_type: "Bearer\0", scope: "a\ud800", "x\0": ["\0"] };
+    const { token, api_response } = renewedToken(before, answer, NOON) as Token;
+    const kept = { token_type: "Bearer\ufffd", scope: "a\ufffd" };
+    expect(token).toMatchObject({ access_token: "new", ...kept });
+    expect(api_response).toEqual({ access_token: "new", ...kept, "x\ufffd": ["\ufffd"] });
+  });
+
+  it.each([
+    ["access_token", "a\0"],
+    ["access_token", "a\ud800"],
+    ["refresh_token", "r\0"],
+  ])("is refused if its %s is %j", (name, secret) => {
+    expect(renewedToken(before, { access_token: "new", [name]: secret }, NOON)).toBe(
+      `the ${name} in the answer of the token endpoint contains a NUL character or a lone surrogate`,
+    );
+  });
+
   it("cannot set the token's renewal_error", () => {
     const answer = { access_token: "new", renewal_error: "of the endpoint" };
     const renewed = renewedToken(before, answer, NOON) as Token;

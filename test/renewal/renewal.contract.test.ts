@@ -96,6 +96,16 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect((await system.tokenOf(id)).token.refresh_token).toBe("r++");
   });
 
+  it.each(["\0", "\ud800"])("keeps a token beside which the answer has %j", async (character) => {
+    const answer = { access_token: "new", token_type: `Bearer${character}`, [character]: 1 };
+    await using system = await start(answering(answer));
+    const id = await insertToken(system.store, system.url, {});
+    await system.run();
+    const { token } = await system.tokenOf(id);
+    expect(token).toMatchObject({ access_token: "new", token_type: "Bearer\ufffd" });
+    expect(await system.store.fleet.firstTokenExpiry()).toBeUndefined();
+  });
+
   it("treats a token without expires_in as one that does not expire", async () => {
     await using system = await start(answering({ access_token: "new" }));
     const id = await insertToken(system.store, system.url, {});

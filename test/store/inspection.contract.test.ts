@@ -9,7 +9,7 @@ import type { Inspection } from "../../src/store/inspection.ts";
 import type { PendingRun } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { connect } from "../support/stored-secrets.ts";
-import { aCall, aReport, aRun, T0 } from "../support/runs.ts";
+import { aCall, aReport, aRun, aWorkflowReport, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
@@ -71,6 +71,21 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
         [message, 1],
         ["started_late: …", 1],
       ]),
+    );
+  });
+
+  it("counts missed workflows whatever their messages quote", async () => {
+    const due_time = T0 - 90 * MINUTE_MS;
+    const target = { target_kind: "workflow", target_id: newId(T0), call_ids: [] } as const;
+    const run = aRun({ ...target, result_id: scheduledRunId(due_time, newId(T0)), due_time });
+    await store.pendingRuns.insert([run]);
+    const report = aWorkflowReport(run);
+    const meta = { ...report.workflow!.meta, start_time: null, end_time: null };
+    const missed = { result: "MISSED", result_category: null, message: "late: \0\ud800" } as const;
+    const workflow = { ...report.workflow!, meta: { ...meta, ...missed } };
+    await store.results.record([{ ...report, workflow }]);
+    expect(await inspection.missed(due_time, due_time + 1)).toEqual(
+      new Map([["late: \ufffd\ufffd", 1]]),
     );
   });
 

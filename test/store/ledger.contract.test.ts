@@ -110,10 +110,10 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   it("stores a message that quotes any character, and the time of an agent that was paused", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     const report = aReport(run!, { total: 3_600_000.5, timing: { processing: 3_599_999.125 } });
-    for (const { meta } of report.results) meta.message = "\0 'ü' \\ {\"a\"}";
+    for (const { meta } of report.results) meta.message = "\0 'ü\ud800' \\ {\"a\"}";
     await store.results.record([report]);
     const stored = await store.results.get(run!.result_id);
-    expect(stored?.meta.message).toBe("\ufffd 'ü' \\ {\"a\"}");
+    expect(stored?.meta.message).toBe("\ufffd 'ü\ufffd' \\ {\"a\"}");
     expect(stored?.timing).toMatchObject({ total: 3_600_000.5, processing: 3_599_999.125 });
   });
 

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import type { Kysely } from "kysely";
 import { parseInstant } from "../../model/instant.ts";
 import { pack } from "../details.ts";
-import { toText } from "../result-row.ts";
+import { toStorableText } from "../../model/storable.ts";
 
 /** Keeps a statement within its number of parameters. */
 const PAGE = 500;
@@ -109,7 +109,7 @@ function toColumns({ id, time }: OldRow, { meta, timing }: Json): Json {
     due_time: instantOf(of.due_time),
     started: of.start_time == null ? 0 : 1,
     end_time: instantOf(of.end_time),
-    message: typeof of.message === "string" ? toText(of.message) : null,
+    message: typeof of.message === "string" ? toStorableText(of.message) : null,
     http_code: of.http_code ?? null,
     request_size: of.request_size ?? null,
     response_size: of.response_size ?? null,
