@@ -48,9 +48,7 @@ export function createBeat(options: BeatOptions) {
     if (lease && lease.fence !== held?.fence)
       log.info({ fence: lease.fence }, "scheduler lease taken");
     if (held && !lease) log.warn("scheduler lease lost");
-    metrics.leader.set(lease ? 1 : 0);
-    if (!lease) metrics.cursor.remove();
-    else if (lease.cursor !== null) metrics.cursor.set(lease.cursor / 1000);
+    showLease(metrics, held, lease);
     if (!lease) published = undefined;
     return (held = lease);
   };
@@ -90,10 +88,22 @@ export function createBeat(options: BeatOptions) {
     /** Leaves the lease to the next scheduler. */
     async resign(): Promise<void> {
       if (held) await store.leases.release(held);
+      showLease(metrics, held, undefined);
       held = undefined;
-      metrics.leader.set(0);
     },
   };
+}
+
+/** What the leader alone measures is absent until it has, and where another process leads. */
+function showLease(
+  { leader, cursor, lateSlots }: BeatOptions["metrics"],
+  before: Lease | undefined,
+  lease: Lease | undefined,
+): void {
+  leader.set(lease ? 1 : 0);
+  if (!lease) cursor.remove();
+  else if (lease.cursor !== null) cursor.set(lease.cursor / 1000);
+  if (lease?.fence !== before?.fence) lateSlots.remove();
 }
 
 /**
@@ -122,6 +132,7 @@ async function moveCursor(
   if (!isMoved) return undefined;
   metrics.slots.inc(passed.length);
   metrics.cursor.set(cursor / 1000);
+  metrics.lateSlots.set(await store.slots.countLate());
   return { ...lease, cursor };
 }
 

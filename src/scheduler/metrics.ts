@@ -11,7 +11,13 @@ export function createSchedulerMetrics(registry: Registry) {
     help: "The newest slot that is open or being opened; absent where another process leads.",
     registers,
   });
+  const lateSlots = new Gauge({
+    name: "sonde_scheduler_late_slots",
+    help: "Past slots whose runs are still to be recorded as MISSED; absent where another process leads.",
+    registers,
+  });
   cursor.remove();
+  lateSlots.remove();
   return {
     leader: new Gauge({
       name: "sonde_scheduler_leader",
@@ -41,11 +47,7 @@ export function createSchedulerMetrics(registry: Registry) {
       help: "Slots opened.",
       registers,
     }),
-    lateSlots: new Gauge({
-      name: "sonde_scheduler_late_slots",
-      help: "Past slots whose runs are still to be recorded as MISSED.",
-      registers,
-    }),
+    lateSlots,
     runs: new Counter({
       name: "sonde_scheduler_runs_total",
       help: "Runs ordered by schedule.",

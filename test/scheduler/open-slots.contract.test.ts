@@ -24,7 +24,8 @@ import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 const SECOND = 1000;
 const FOR_EVER = Number.MAX_SAFE_INTEGER;
 const log = createLogger("silent");
-const metrics = createSchedulerMetrics(createRegistry({ version: "test" }));
+const newMetrics = () => createSchedulerMetrics(createRegistry({ version: "test" }));
+const metrics = newMetrics();
 
 const stillOpening = async ({ slots }: Store): Promise<Opening[]> => [
   ...(await slots.list({ late: false })),
@@ -49,14 +50,14 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     await database[Symbol.asyncDispose]();
   });
 
-  const newBeat = (used: Store): Beat =>
+  const newBeat = (used: Store, { holder = "one", measured = metrics } = {}): Beat =>
     createBeat({
       store: used,
       clock,
       dispatcher: { store: used, bus, waiting: createWaitingRuns(64) },
       log,
-      holder: "one",
-      metrics,
+      holder,
+      metrics: measured,
     });
   const aSchedule = (change: Partial<Schedule> = {}): StoredSchedule => ({
     deployment_id: newId(T0),
@@ -122,6 +123,34 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     await newBeat({ ...store, slots: { ...store.slots, list } }).run();
     expect(Math.max(...read)).toBeLessThanOrEqual(100);
     expect(await stillOpening(store)).toEqual([]);
+  });
+
+  it("of an outage are counted by the leader alone, from when the cursor passes them", async () => {
+    const [first, second] = [newMetrics(), newMetrics()];
+    const lateSlots = async () =>
+      (await Promise.all([first.lateSlots.get(), second.lateSlots.get()])).map(
+        ({ values }) => values[0]?.value,
+      );
+    let isDown = false;
+    const list: typeof store.slots.list = async (filter) => {
+      if (isDown) throw new Error("down");
+      return store.slots.list(filter);
+    };
+    const one = newBeat({ ...store, slots: { ...store.slots, list } }, { measured: first });
+    const two = newBeat(store, { holder: "two", measured: second });
+    expect(await lateSlots()).toEqual([undefined, undefined]);
+    await one.run();
+    expect(await lateSlots()).toEqual([0, undefined]);
+    await clock.setNow(T0 + 60 * MINUTE_MS);
+    isDown = true;
+    await expect(one.run()).rejects.toThrow("down");
+    expect(await lateSlots()).toEqual([59, undefined]);
+    await clock.advance(10 * SECOND);
+    expect(await two.run()).toBe(true);
+    expect(await one.run()).toBe(false);
+    expect(await lateSlots()).toEqual([undefined, 0]);
+    await two.resign();
+    expect(await lateSlots()).toEqual([undefined, undefined]);
   });
 
   it("split into late runs and runs to order by the time of the opening", async () => {
