@@ -4,6 +4,7 @@ import {
   CompiledQuery,
   DefaultQueryExecutor,
   Kysely,
+  RawNode,
   SelectQueryNode,
   SqliteAdapter,
   SqliteIntrospector,
@@ -90,6 +91,15 @@ function driverOf({ write, isInTransaction, close }: SqliteConnections): Driver 
   };
 }
 
+/**
+ * A text that begins with `with` may end in a write: one with the word of a write waits its turn,
+ * even if it only reads.
+ */
+const READ_TEXT = /^\s*(?:select\b|with\b(?!.*\b(?:insert|update|delete|replace)\b))/is;
+
+const isRead = ({ query, sql }: CompiledQuery): boolean =>
+  SelectQueryNode.is(query) || (RawNode.is(query) && READ_TEXT.test(sql));
+
 type Parts = readonly [compiler: SqliteQueryCompiler, adapter: SqliteAdapter];
 
 /** Executes queries outside transactions, or those of whoever has the turn. */
@@ -113,7 +123,7 @@ class SqliteExecutor extends DefaultQueryExecutor {
   override async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { read, write } = this.#connections;
     if (this.#hasTurn) return write(query) as QueryResult<R>;
-    if (SelectQueryNode.is(query.query)) return read(query) as QueryResult<R>;
+    if (isRead(query)) return read(query) as QueryResult<R>;
     return super.executeQuery(query);
   }
 

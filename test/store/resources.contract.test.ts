@@ -312,6 +312,9 @@ describe.each(storeKinds)("resources on %s", (kind) => {
       await read;
     });
     expect(await store.documents.get("call", call.id)).toBeUndefined();
+    expect(await store.callOverview.latest([call.id], T0)).toEqual(new Map());
+    expect(await store.recorded.last()).toBeUndefined();
+    expect(await store.insights.hours({ call_id: call.id, from: 0, to: T0 })).toEqual([]);
     endRead();
     await change;
     expect(await store.documents.get("call", call.id)).toMatchObject({ id: call.id });
