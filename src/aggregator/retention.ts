@@ -7,6 +7,7 @@ import {
   EXPIRING_KINDS,
   keptFrom,
   nextBatch,
+  PERCENTILES_LEASE,
   RETENTION_LEASE,
 } from "../model/retention.ts";
 import type {
@@ -51,8 +52,6 @@ export interface RemovedKind {
 
 const HOURLY = "47 * * * *";
 
-/** Its cursor: the percentiles of periods before this time have been removed. */
-const PERCENTILES_LEASE = "retention of percentiles";
 const LEASE_TTL_MS = 60_000;
 const RENEW_AFTER_MS = 10_000;
 const LONGEST_PAUSE_MS = 1000;

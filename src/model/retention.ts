@@ -32,6 +32,9 @@ export const RETENTION_LEASE = "retention";
 /** Its cursor is the time from which the last removal counted back its days. */
 export const COUNTING_LEASE = "retention's clock";
 
+/** Its cursor: the percentiles of periods before this time have been removed. */
+export const PERCENTILES_LEASE = "retention of percentiles";
+
 /** Where a batch ended, in the order of its kind; undefined before the first row. */
 export type RemovalPlace = readonly (string | number)[] | undefined;
 

@@ -3,6 +3,7 @@
 import { callResource } from "../model/call.ts";
 import { DAY_MS, periodStart } from "../model/periods.ts";
 import type { RunReport } from "../model/result.ts";
+import { PERCENTILES_LEASE } from "../model/retention.ts";
 import { SIMULATED_TAG } from "../model/simulated.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { NewDocument, Recorded } from "../store/records.ts";
@@ -168,6 +169,8 @@ async function recordRuns(
       throw new Error(
         `${open.size - recorded} of ${open.size} simulated results were not recorded`,
       );
+    // Otherwise retention would pass by their percentiles.
+    await within.leases.moveBack(PERCENTILES_LEASE, Math.min(...triggers));
     return recorded;
   });
   if (pause > 0) await clock.pause((clock.monotonic() - started) * pause, signal);

@@ -1,6 +1,8 @@
 // Stores leases: which process does a job, such as opening slots, and its cursor.
+import type { Kysely } from "kysely";
 import type { Database } from "./database.ts";
 import type { Lease } from "./records.ts";
+import type { Schema } from "./schema.ts";
 
 // Any process may take a lease that expires later than this many times its duration from now: the
 // clock was set back. A process that was paused compares with an old time, which needs some room.
@@ -59,11 +61,23 @@ export function createLeaseStore({ kysely }: Database) {
         .executeTakeFirstOrThrow();
       return numUpdatedRows > 0n;
     },
+    /** Moves the cursor back to this time, from which the work is to be done again. */
+    moveBack: (name: string, cursor: number): Promise<void> => moveBack(kysely, name, cursor),
     /** Frees the lease for the next holder at once. */
     async release(lease: Lease): Promise<void> {
       await ofLease(lease).set({ holder: "", expires_at: 0 }).execute();
     },
   };
+}
+
+/** A holder that knows a later cursor, or none yet, can then no longer advance from it. */
+async function moveBack(kysely: Kysely<Schema>, name: string, cursor: number): Promise<void> {
+  await kysely
+    .updateTable("leases")
+    .set({ cursor })
+    .where("name", "=", name)
+    .where((eb) => eb.or([eb("cursor", "is", null), eb("cursor", ">", cursor)]))
+    .execute();
 }
 
 /** Returns the cursor of a lease; null while it has none. */

@@ -1,10 +1,13 @@
 // Filling a store with simulated results.
 import { describe, expect, it } from "vitest";
+import { removeExpired } from "../../src/aggregator/retention.ts";
 import { simulationOn } from "../../src/compose/simulation.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { fillStore, runsIn } from "../../src/simulation/fill-store.ts";
 import type { FillOptions } from "../../src/simulation/fill-store.ts";
 import { planOf, seriesOf } from "../../src/simulation/plan.ts";
+import { INSIGHTS_LEASE } from "../../src/model/insight.ts";
+import { advancedStatOf } from "../../src/model/stat.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
@@ -67,6 +70,22 @@ async function removeResults({ location }: TestDatabase, before: number): Promis
       : openSqlite({ path: location.file, clock: systemClock });
   await using kysely = database.kysely;
   await kysely.deleteFrom("results").where("time", "<", before).execute();
+}
+
+/** Removes what has expired, as if every insights report had been made. */
+async function removeAll(store: Store): Promise<void> {
+  const lease = await store.leases.acquire(INSIGHTS_LEASE, "test", NOW, 1);
+  await store.leases.advance(lease!, NOW);
+  for (const stale of await store.insights.listStale(NOW, undefined, 1000))
+    await store.insights.settle(stale, "keep");
+  await removeExpired({
+    store,
+    clock: createManualClock(NOW),
+    days: { details: 14, raw: 90, hours: 400, audit: 400 },
+    holder: "test",
+    signal: new AbortController().signal,
+    onRemoved: () => undefined,
+  });
 }
 
 describe.each(storeKinds)("a simulation in %s", (kind) => {
@@ -152,6 +171,20 @@ describe.each(storeKinds)("a simulation in %s", (kind) => {
     expect(await fillStore(optionsFor(store))).toBe(0);
     expect(await store.stats.period(query, Date.UTC(2026, 9, 1))).toEqual(before);
     expect(await resultsIn(store)).toHaveLength(left);
+  });
+
+  it("keeps percentiles no longer than retention does, also before its last removal", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open(createManualClock(NOW));
+    const [from, until] = [NOW - 500 * DAY, NOW - 499 * DAY];
+    await removeAll(store);
+    await fillStore(optionsFor(store, { from, until }));
+    const query = { call_id: plan.calls[0]!.id, kind: "DAY", location_id: null } as const;
+    const percentile = async (): Promise<number | null | undefined> =>
+      advancedStatOf(await store.stats.period(query, from), "COMPLETE")?.p50;
+    expect(await percentile()).toBeGreaterThan(0);
+    await removeAll(store);
+    expect(await percentile()).toBeNull();
   });
 
   it("asks for the insights of the closed weeks and months", async () => {
