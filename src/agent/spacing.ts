@@ -1,5 +1,6 @@
-// Spaces starts by the time that a call takes of the thread. A distant target answers long after the start:
-// by the time its answers keep the thread busy, too many calls would have started to time them all.
+// Spaces starts by the time that a call takes of the thread. A distant target answers long after
+// the start: by the time its answers keep the thread busy, too many calls would have started to
+// time them all.
 import type { Clock } from "../runtime/clock.ts";
 
 /** The share of the thread's time that calls may take while none starts late. */
