@@ -405,6 +405,9 @@ async function namesVariableOnce({ client, ...pages }: Pages): Promise<void> {
   }
   await panel.getByRole("button", { name: "Run now" }).click();
   await panel.getByText("'HOST' is there twice").waitFor();
+  await panel.getByLabel("Name of value 2").fill("host");
+  await panel.getByRole("button", { name: "Run now" }).click();
+  await panel.getByText("'HOST' and 'host' are the same variable").waitFor();
 }
 
 /** A part of a form that the reader has opened stays open when its last value is removed. */
