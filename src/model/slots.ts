@@ -26,13 +26,13 @@ export const CHANGE_LEAD_MS = 15_000;
 export const MAX_START_DELAY_MS = 60_000;
 
 /** When a deployment runs: minutes between triggers, and seconds from a trigger to the call. */
-export interface Timing {
+export interface Cadence {
   readonly frequency: number;
   readonly run_delay: number;
 }
 
 /** `active_until` is exclusive. */
-export interface ActiveTiming extends Timing {
+export interface ActiveCadence extends Cadence {
   readonly active_from: number;
   readonly active_until: number;
 }
@@ -50,28 +50,28 @@ export const slotOf = (ms: number): number => Math.floor(ms / MINUTE_MS) * MINUT
 /** The newest slot that must be open at `now`. */
 export const newestOpenSlot = (now: number): number => slotOf(now + BEAT_LEAD_MS);
 
-const delayMinutes = (timing: Timing): number => Math.floor(timing.run_delay / 60);
+const delayMinutes = (cadence: Cadence): number => Math.floor(cadence.run_delay / 60);
 
 // Frequency and phase in one number. A phase is less than its frequency, which is at most the
 // minutes of a day.
 const keyOf = (frequency: number, phase: number): number => frequency * 1440 + phase;
 
 /** Returns the key of the slots in which a schedule is due. */
-export const slotKeyOf = (timing: Timing): number =>
-  keyOf(timing.frequency, delayMinutes(timing) % timing.frequency);
+export const slotKeyOf = (cadence: Cadence): number =>
+  keyOf(cadence.frequency, delayMinutes(cadence) % cadence.frequency);
 
 /** The keys of the schedules that are due in `slot`, one for each frequency, in ascending order. */
 export const dueKeys = (slot: number): number[] =>
   FREQUENCIES.map((frequency) => keyOf(frequency, (slot / MINUTE_MS) % frequency));
 
 /** Returns the run that is due in `slot`, for a schedule that `dueKeys` selects. */
-export function dueRun(timing: Timing, slot: number): DueRun {
-  const trigger_time = slot - delayMinutes(timing) * MINUTE_MS;
-  const due_time = trigger_time + timing.run_delay * 1000;
+export function dueRun(cadence: Cadence, slot: number): DueRun {
+  const trigger_time = slot - delayMinutes(cadence) * MINUTE_MS;
+  const due_time = trigger_time + cadence.run_delay * 1000;
   return {
     trigger_time,
     due_time,
-    latest_start: due_time + startWindowMs(timing.frequency),
+    latest_start: due_time + startWindowMs(cadence.frequency),
   };
 }
 
@@ -80,7 +80,7 @@ export function dueRun(timing: Timing, slot: number): DueRun {
  * `active_until`.
  */
 export function slotsUpTo(
-  { frequency, run_delay, active_from, active_until }: ActiveTiming,
+  { frequency, run_delay, active_from, active_until }: ActiveCadence,
   newest: number,
 ): number[] {
   const slots: number[] = [];
@@ -126,7 +126,7 @@ export function nextTrigger(frequency: number, ms: number): number {
  * first trigger at or after `active_from`.
  */
 export function nextDueTimes(
-  { frequency, run_delay, active_from }: Timing & Pick<ActiveTiming, "active_from">,
+  { frequency, run_delay, active_from }: Cadence & Pick<ActiveCadence, "active_from">,
   now: number,
   count: number,
 ): number[] {

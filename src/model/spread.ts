@@ -1,5 +1,5 @@
 // Spreads deployments over the seconds of a minute: they must not all be due at its start.
-import type { Timing } from "./slots.ts";
+import type { Cadence } from "./slots.ts";
 
 const MINUTE_S = 60;
 
@@ -16,7 +16,7 @@ export interface Proposal {
  * the first. Two schedules meet if their delays are equal modulo the greatest common divisor of
  * their periods: then, and only then, is there an instant at which both are due.
  */
-export function proposeDelay(frequency: number, others: readonly Timing[]): Proposal {
+export function proposeDelay(frequency: number, others: readonly Cadence[]): Proposal {
   const circles = others.map((other) => ({
     size: greatestCommonDivisor(frequency, other.frequency) * MINUTE_S,
     at: other.run_delay,

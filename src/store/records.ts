@@ -4,7 +4,7 @@ import type { Location } from "../model/location.ts";
 import type { KeyState } from "../model/location-key.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
 import type { ResultCode } from "../model/result.ts";
-import type { DueRun, Timing } from "../model/slots.ts";
+import type { Cadence, DueRun } from "../model/slots.ts";
 import type { PeriodSummaries } from "../model/stat.ts";
 import type { PeriodKind } from "../model/periods.ts";
 import type { TargetKind, Trigger } from "../model/tick.ts";
@@ -61,7 +61,7 @@ export interface DueToken extends Ownership {
 // Schedules
 
 /** Applies to triggers from `active_from` until before `active_until`. */
-export interface Schedule extends Timing, Ownership {
+export interface Schedule extends Cadence, Ownership {
   readonly deployment_id: string;
   readonly target_id: string;
   readonly target_kind: TargetKind;

@@ -16,19 +16,20 @@ import {
   slotsUpTo,
   startWindowMs,
 } from "../../src/model/slots.ts";
-import type { Timing } from "../../src/model/slots.ts";
+import type { Cadence } from "../../src/model/slots.ts";
 
 const DAY_MINUTES = 1440;
 const MIDNIGHT = Date.parse("2026-10-01T00:00:00Z");
 const at = (time: string): number => Date.parse(`2026-10-01T${time}Z`);
 const clock = (ms: number): string => new Date(ms).toISOString().slice(11, 19);
 
-const isDue = (timing: Timing, slot: number): boolean => dueKeys(slot).includes(slotKeyOf(timing));
+const isDue = (cadence: Cadence, slot: number): boolean =>
+  dueKeys(slot).includes(slotKeyOf(cadence));
 
 const slotsOfDay = (midnight = MIDNIGHT): number[] =>
   Array.from({ length: DAY_MINUTES }, (_, n) => midnight + n * MINUTE_MS);
 
-const anyTiming = fc.record({
+const anyCadence = fc.record({
   frequency: fc.constantFrom(...FREQUENCIES),
   run_delay: fc.integer({ min: 0, max: 86_400 }),
 });
@@ -71,9 +72,9 @@ describe("the first due slots of a day", () => {
 
   it("are the slots of the day's triggers, each later by the delay", () => {
     fc.assert(
-      fc.property(anyTiming, anyMidnight, (timing, midnight) => {
-        const period = timing.frequency * MINUTE_MS;
-        const delay = timing.run_delay * 1000;
+      fc.property(anyCadence, anyMidnight, (cadence, midnight) => {
+        const period = cadence.frequency * MINUTE_MS;
+        const delay = cadence.run_delay * 1000;
         const end = midnight + DAY_MINUTES * MINUTE_MS;
         const first = Math.floor((midnight - delay) / period) * period;
         const expected = [];
@@ -81,7 +82,7 @@ describe("the first due slots of a day", () => {
           const slot = slotOf(trigger + delay);
           if (slot >= midnight && slot < end) expected.push(slot);
         }
-        const due = slotsOfDay(midnight).filter((slot) => isDue(timing, slot));
+        const due = slotsOfDay(midnight).filter((slot) => isDue(cadence, slot));
         expect(due).toEqual(expected);
       }),
       { numRuns: 60 },
@@ -99,9 +100,9 @@ describe("the run that is due in a slot", () => {
   ])(
     "with a delay of %s follows its trigger",
     (_, frequency, run_delay, slot, trigger_time, due_time, latest_start) => {
-      const timing = { frequency, run_delay };
-      expect(isDue(timing, at(slot))).toBe(true);
-      expect(dueRun(timing, at(slot))).toEqual({
+      const cadence = { frequency, run_delay };
+      expect(isDue(cadence, at(slot))).toBe(true);
+      expect(dueRun(cadence, at(slot))).toEqual({
         trigger_time: at(trigger_time),
         due_time: at(due_time),
         latest_start: at(latest_start),
@@ -120,13 +121,13 @@ describe("the run that is due in a slot", () => {
 
   it("is due within its slot, on a multiple of the frequency plus the delay", () => {
     fc.assert(
-      fc.property(anyTiming, anyMidnight, (timing, midnight) => {
+      fc.property(anyCadence, anyMidnight, (cadence, midnight) => {
         for (const slot of slotsOfDay(midnight)) {
-          if (!isDue(timing, slot)) continue;
-          const run = dueRun(timing, slot);
+          if (!isDue(cadence, slot)) continue;
+          const run = dueRun(cadence, slot);
           expect(slotOf(run.due_time)).toBe(slot);
-          expect(run.trigger_time % (timing.frequency * MINUTE_MS) === 0).toBe(true);
-          expect(run.due_time - run.trigger_time).toBe(timing.run_delay * 1000);
+          expect(run.trigger_time % (cadence.frequency * MINUTE_MS) === 0).toBe(true);
+          expect(run.due_time - run.trigger_time).toBe(cadence.run_delay * 1000);
           expect(run.latest_start).toBeGreaterThan(run.due_time);
         }
       }),
@@ -207,17 +208,17 @@ describe("the slots of a schedule up to the newest open one", () => {
 
   it("are those in which it is due", () => {
     fc.assert(
-      fc.property(anyTiming, anyMidnight, (timing, midnight) => {
+      fc.property(anyCadence, anyMidnight, (cadence, midnight) => {
         const all = slotsUpTo(
           {
-            ...timing,
+            ...cadence,
             active_from: midnight - 2 * DAY_MINUTES * MINUTE_MS,
             active_until: Infinity,
           },
           slotsOfDay(midnight).at(-1) ?? 0,
         );
         const ofDay = all.filter((slot) => slot >= midnight);
-        expect(ofDay).toEqual(slotsOfDay(midnight).filter((slot) => isDue(timing, slot)));
+        expect(ofDay).toEqual(slotsOfDay(midnight).filter((slot) => isDue(cadence, slot)));
       }),
       { numRuns: 20 },
     );

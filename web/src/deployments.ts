@@ -1,7 +1,7 @@
 // Reads deployments, tells when they run, and proposes a delay for a new one.
 import type { Deployment } from "../../src/model/deployment.ts";
 import { CHANGE_LEAD_MS, nextDueTimes } from "../../src/model/slots.ts";
-import type { Timing } from "../../src/model/slots.ts";
+import type { Cadence } from "../../src/model/slots.ts";
 import { proposeDelay } from "../../src/model/spread.ts";
 import type { Proposal } from "../../src/model/spread.ts";
 import type { List } from "./api.ts";
@@ -35,8 +35,13 @@ export const proposalAt = (
   );
 
 /** Returns the next `count` due times of a schedule that is saved at `now`. */
-export const runsOfSaved = (timing: Timing, isNew: boolean, now: number, count: number): number[] =>
-  nextDueTimes({ ...timing, active_from: now + (isNew ? 0 : CHANGE_LEAD_MS) + 1 }, now, count);
+export const runsOfSaved = (
+  cadence: Cadence,
+  isNew: boolean,
+  now: number,
+  count: number,
+): number[] =>
+  nextDueTimes({ ...cadence, active_from: now + (isNew ? 0 : CHANGE_LEAD_MS) + 1 }, now, count);
 
 /** Returns when a deployment is next due. */
 export function nextRunOf({ meta, deployment }: Deployment, now: number): number {
