@@ -16,7 +16,7 @@ export const OLDEST_PROTOCOL = 2;
 /** Maximum agents that the hub lists per location; further ones work unlisted. */
 export const MAX_AGENTS_PER_LOCATION = 1000;
 
-/** An agent that was not seen for this long is forgotten. */
+/** An agent that has not been seen for this long is forgotten. */
 export const AGENTS_KEPT_MS = 7 * DAY_MS;
 
 /** An agent's condition at its latest heartbeat; `incompatible` is the hub's verdict. */
@@ -76,7 +76,7 @@ export function conditionOf({ state }: Heartbeat): AgentCondition {
   return state === "draining" || state === "stopped" ? state : "online";
 }
 
-/** An agent that was not seen for longer is offline. */
+/** An agent that has not been seen for longer is offline. */
 export const SILENT_MS = HEARTBEATS_OF_SILENCE * HEARTBEAT_INTERVAL_MS;
 
 /** Whether the agent was seen in time, and has not said since that it stopped. */

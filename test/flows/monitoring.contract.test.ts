@@ -325,7 +325,7 @@ describe("without an agent", () => {
     const [missed] = await stack.client.ended(call);
     expect(missed?.meta).toMatchObject({
       result: "MISSED",
-      message: "no_agent: no agent was seen at location 'local' in the last seven days",
+      message: "no_agent: no agent had been seen at location 'local' for seven days",
       start_time: null,
     });
     expect(await stack.client.send("GET", `/calls/${call}/stats/?kind=HOUR`)).toMatchObject({

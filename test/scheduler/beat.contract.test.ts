@@ -542,8 +542,8 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
 
     // The run is due 60 s after noon, and may start until 90 s after noon.
     it.each<[string, (readonly [second: number, state?: string])[]]>([
-      ["no_agent: no agent was seen at location 'local' in the last seven days", []],
-      ["no_agent: no agent was seen at location 'local' in the last seven days", [[-8 * 86_400]]],
+      ["no_agent: no agent had been seen at location 'local' for seven days", []],
+      ["no_agent: no agent had been seen at location 'local' for seven days", [[-8 * 86_400]]],
       ["agent_offline: no agent was online", [[-120]]],
       ["agent_offline: no agent was online", [[65, "stopped"]]],
       ["agent_lost: an agent at location 'local' took the run", [[-120], [65]]],
