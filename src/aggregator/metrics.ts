@@ -27,7 +27,7 @@ export function createAggregatorMetrics(registry: Registry) {
     }),
     results: new Counter({
       name: "sonde_aggregator_results_total",
-      help: "Results received, by outcome: recorded, late, duplicate, unknown or unusable.",
+      help: "Reports received, by outcome: recorded, late, duplicate, unknown or unusable.",
       labelNames: ["outcome"],
       registers,
     }),
