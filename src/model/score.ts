@@ -2,7 +2,7 @@
 // explains each part. The order of the results does not matter: latencies are counted, then read in
 // ascending order.
 
-/** Latency in whole milliseconds; how many calls that passed took it. */
+/** A latency in whole milliseconds, and how many of the calls that passed took that long. */
 export interface LatencyCount {
   readonly latency: number;
   readonly count: number;

@@ -40,7 +40,9 @@ export function createBeat(options: BeatOptions) {
   const { store, holder, log, metrics } = options;
   const times = createBeatTimes(options);
   let held: Lease | undefined;
-  /** When the last beat began that offered all pending runs to the bus. */
+  /**
+   * When the last beat began that got as far as publishing, whether or not the bus took every run.
+   */
   let published: number | undefined;
 
   const acquire = async (now: number): Promise<Lease | undefined> => {

@@ -66,7 +66,10 @@ export const runsIn = ({
 }: Pick<FillOptions, "plan" | "from" | "until">): number =>
   plan.calls.length * plan.locations.length * triggersOf(plan, from, until).length;
 
-/** Never inserts the store's first location: that is the default one, and these have no agents. */
+/**
+ * Dates them after every existing location: the oldest is the default one, and these have no
+ * agents.
+ */
 async function insertLocations({ store, plan }: FillOptions): Promise<void> {
   const created = (await store.now()) + 1;
   for (const { id, label, region } of plan.locations)

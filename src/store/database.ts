@@ -64,7 +64,10 @@ export const isLockTimeout = (error: unknown): boolean =>
 const codeOf = (error: unknown): unknown =>
   typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 
-/** Reads as of one instant, without blocking others. */
+/**
+ * Reads as of one instant, without blocking others. On SQLite, other transactions of this process
+ * wait meanwhile.
+ */
 export const inSnapshot = <T>(
   database: Database,
   read: (snapshot: Database) => Promise<T>,

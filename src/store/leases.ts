@@ -4,8 +4,9 @@ import type { Database } from "./database.ts";
 import type { Lease } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
-// Any process may take a lease that expires later than this many times its duration from now: the
-// clock was set back. A process that was paused compares with an old time, which needs some room.
+// A lease that expires more than this many durations from now was taken before the clock was set
+// back, so any process may take it. The margin is for a process that was paused and compares with
+// an old time.
 const CLOCK_STEP_TTLS = 6;
 
 /** Compare-and-set in the database, with a fence against former holders. */

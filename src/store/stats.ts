@@ -77,7 +77,7 @@ export const createStatStore = (database: Database) => ({
     }
     return found;
   },
-  /** The results of a period, to recompute its statistics. */
+  /** Every result of a period: what its statistics count, unless retention has removed some. */
   rawOfPeriod: (query: StatQuery, time: number) => readRaw(database, query, time),
 });
 
