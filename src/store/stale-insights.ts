@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import type { Selectable } from "kysely";
 import { INSIGHT_KINDS, INSIGHTS_LEASE, kindOf, REPORT_TYPES } from "../model/insight.ts";
 import type { InsightKey, InsightPeriod, StaleInsight } from "../model/insight.ts";
-import { PARTS, keptPartsOf, periodEnd, periodStart } from "../model/periods.ts";
+import { keptPartsOf, PARTS, periodEnd, periodStart } from "../model/periods.ts";
 import type { BulkInsert } from "./bulk.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, insertRows, isAmong } from "./database.ts";

@@ -1,7 +1,7 @@
 // Statistics by period, and the single results behind them. Locations and result codes are merged
 // when they are read.
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { PARTS, keptPartsOf, periodEnd, periodStart } from "../model/periods.ts";
+import { keptPartsOf, PARTS, periodEnd, periodStart } from "../model/periods.ts";
 import { latencyOf } from "../model/result.ts";
 import type { ResultCode } from "../model/result.ts";
 import type { RawResult } from "../model/counted-result.ts";

@@ -2,8 +2,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  PARTS,
   keptPartsOf,
+  PARTS,
   PERIOD_KINDS,
   periodEnd,
   periodStart,
