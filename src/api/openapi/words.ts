@@ -92,7 +92,7 @@ function refusalOf({ level, methods, acceptsCode }: Endpoint): ErrorWords | unde
 const CROSS_SITE = {
   description: "The session's cookie came from another site",
   example:
-    "A session makes changes from its own pages only; this request is from 'https://evil.example'",
+    "A session makes changes from its own pages only; this request is from 'https://other.example'",
 };
 const forbidden = (level: Endpoint["level"]): ErrorWords => ({
   description: `The key's access level is below ${level}, the caller may not do this, or a budget of the owner is used up`,
