@@ -96,7 +96,10 @@ export function createHeartbeats(settings: HeartbeatSettings) {
   };
 }
 
-/** Counts unanswered heartbeats while the bus is connected; otherwise the bus reports the fault. */
+/**
+ * Counts unanswered heartbeats while the bus's server can be reached; otherwise the bus reports the
+ * fault. The bus is not connected if the agent's key opens nothing, but the hub is silent for it.
+ */
 function createSilence({ bus, log, metrics, locationId }: HeartbeatSettings) {
   let unanswered = 0;
   return {
@@ -104,7 +107,7 @@ function createSilence({ bus, log, metrics, locationId }: HeartbeatSettings) {
       if (isAnswered) {
         if (unanswered >= HEARTBEATS_OF_SILENCE) log.info("hub answers again");
         unanswered = 0;
-      } else if (bus.status().connected) {
+      } else if (bus.connection()?.isUp ?? true) {
         unanswered += 1;
         if (unanswered === HEARTBEATS_OF_SILENCE)
           log.warn(

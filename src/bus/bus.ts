@@ -153,6 +153,7 @@ export type AgentBus = Pick<
   | "sendHeartbeat"
   | "requestCredentials"
   | "status"
+  | "connection"
   | "seenAt"
   | "close"
 >;

@@ -104,6 +104,7 @@ export function createThreadBus(port: MessagePort): AgentBus {
     sendHeartbeat: (heartbeat) => hub.ask("heartbeat", heartbeat),
     requestCredentials: (request) => hub.ask("credentials", request),
     status: () => ({ connected: !closing, detail: "in this process" }),
+    connection: () => undefined,
     seenAt: () => "",
     close: () => (closing ??= close()),
   };

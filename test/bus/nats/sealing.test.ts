@@ -4,11 +4,16 @@ import { connect, headers as newHeaders } from "@nats-io/transport-node";
 import type { Msg, NatsConnection } from "@nats-io/transport-node";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { describe, expect, it } from "vitest";
+import { createHeartbeats } from "../../../src/agent/heartbeats.ts";
+import { createHubClock } from "../../../src/agent/hub-clock.ts";
+import { createAgentMetrics } from "../../../src/agent/metrics.ts";
 import type { Bus } from "../../../src/bus/bus.ts";
 import type { MessageKind } from "../../../src/bus/delivery.ts";
 import { answerPlaceOf, placeOf, sealMessage } from "../../../src/bus/nats/sealing.ts";
 import { createKeyRing } from "../../../src/compose/location-keys.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
 import { createLogger } from "../../../src/runtime/logger.ts";
+import { Registry } from "../../../src/runtime/metrics.ts";
 import { startNatsServer } from "../../support/nats-server.ts";
 import { T0 } from "../../support/runs.ts";
 import { until } from "../../support/until.ts";
@@ -206,6 +211,31 @@ describe("an agent with a wrong key", () => {
     await until(() => expect(taken.toSorted()).toEqual(ids.toSorted()));
     await until(async () => expect(await storedTicks(bus)).toBe(0));
     expect(never).toEqual([]);
+  });
+
+  it("counts unanswered heartbeats, whatever else it reports", async () => {
+    await using bus = await startBus({ sealerOf: otherKeys });
+    const { hub, agent } = bus;
+    await hub.consumeHeartbeats(async (_, answer) => answer({ now: T0 }));
+    await taker(agent, []);
+    await hub.publishTicks([aTick({ location_id: HERE })]);
+    await until(() => expect(agent.status().connected).toBe(false));
+    const metrics = createAgentMetrics(new Registry());
+    const heartbeats = createHeartbeats({
+      bus: agent,
+      clock: createHubClock(systemClock),
+      log: createLogger("silent"),
+      metrics,
+      locationId: HERE,
+      agentId: "agent-1",
+      version: "0.0.0",
+      concurrency: 1,
+      condition: () => ({ state: "online", in_flight: 0, held: 0 }),
+      follow: () => false,
+    });
+    await heartbeats.send();
+    const [unanswered] = (await metrics.unansweredHeartbeats.get()).values;
+    expect(unanswered?.value).toBe(1);
   });
 
   it("has no answer from the hub, which logs why", async () => {
