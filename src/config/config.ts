@@ -153,8 +153,9 @@ function parse(
   return value;
 }
 
+/** Of a text with URLs. The password of a wrong one may contain any character. */
 const withoutCredentials = (text: string): string =>
-  text.replaceAll(/\/\/[^/@]*@/g, "//[redacted]@");
+  text.replace(/\/\/.*@/s, "//[redacted]@").replace(/(\/\/.*?[?#]).+/s, "$1[redacted]");
 
 function unknownVariables(env: Environment): string[] {
   const known = settings().flatMap(([, setting]) =>

@@ -262,10 +262,14 @@ describe("a secret", () => {
     expect(faults.join()).not.toContain(SECRET);
   });
 
-  it("is redacted from a URL in a setting that is not secret", () => {
-    const faults = faultsOf({ SONDE_HOST: `nats://user:${SECRET}@host` });
-    expect(faults).toEqual([
-      expect.stringContaining("SONDE_HOST: 'nats://[redacted]@host' is not"),
+  it.each([
+    ["SONDE_HOST", `nats://user:${SECRET}@host`, "nats://[redacted]@host"],
+    ["SONDE_API_URL", `https://user:a/${SECRET}@host/`, "https://[redacted]@host/"],
+    ["SONDE_OTLP_URL", `http://host/?api-key=${SECRET}`, "http://host/?[redacted]"],
+    ["SONDE_OTLP_URL", `http://host/#${SECRET}`, "http://host/#[redacted]"],
+  ])("is redacted from a URL in a setting that is not secret: %s %s", (name, given, shown) => {
+    expect(faultsOf({ [name]: given })).toEqual([
+      expect.stringContaining(`${name}: '${shown}' is not`),
     ]);
   });
 
