@@ -72,6 +72,16 @@ const CASES: readonly {
     causes: [critical("ProcessDown", { service: "sonde-aggregator" })],
     follow: [...HUB_LOSES_SIGHT, warning("SpoolGrowing", { instance: "b" })],
   },
+  ...["hub", "sonde"].map((service) => ({
+    what: `the only process of the hub is down, ${service}`,
+    causes: [critical("ProcessDown", { service })],
+    follow: [
+      ...HUB_LOSES_SIGHT,
+      critical("BeatStopped"),
+      warning("InsightsOverdue"),
+      warning("SpoolGrowing", { instance: "b", ...paris }),
+    ],
+  })),
   {
     what: "one location has no agents, another one fewer",
     causes: [
