@@ -102,6 +102,15 @@ describe("the pages contain valid", () => {
     expect(unknown).toEqual([]);
   });
 
+  it("queries that do not depend on how an operator names services", () => {
+    const named = PAGES.flatMap(({ name, blocks }) =>
+      blocks
+        .flatMap(({ text }) => text.match(/service=~?"\w+[^\n]*/g) ?? [])
+        .map((selector) => `${name}: ${selector}`),
+    );
+    expect(named).toEqual([]);
+  });
+
   it("variables, which the README's shell sets", () => {
     const set = new Set(setupOf(README).match(/\b[A-Z][A-Z_]*(?==)/g));
     const unknown = PAGES.flatMap(({ name, blocks }) =>
