@@ -6,6 +6,8 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { runCommand } from "../../src/commands/command-line.ts";
 import { makeFolder } from "../support/process.ts";
+import { startPrometheus } from "../support/prometheus.ts";
+import { until } from "../support/until.ts";
 import {
   anchorsIn,
   FOLDER,
@@ -152,6 +154,32 @@ describe("the pages contain valid", () => {
       expect(stdout, stderr).toBe(`OLD ${path} keys list\nNEW ${path} keys list\n`);
     },
   );
+
+  it("a `promql` for compose, which prints the same as elsewhere", async () => {
+    await using prometheus = await startPrometheus({
+      targets: [{ url: "http://127.0.0.1:1", labels: { service: "api" } }],
+    });
+    await until(async () => expect(await prometheus.query("up")).not.toEqual([]));
+    using machine = makeFolder();
+    const inContainer = `while (($#)) && [[ $1 != promtool ]]; do shift; done
+exec "\${@/#http:*/${prometheus.url}}"`;
+    writeFileSync(join(machine.path, "docker"), `#!/bin/bash\n${inContainer}\n`, { mode: 0o755 });
+    const compose = README.blocks.find(({ mark }) => mark === "compose")?.text ?? "";
+    const queries = ["up", "sum(up) + 0.123456", "absent(up)"].map((query) => `promql '${query}'`);
+    const outputOf = (definitions: string) =>
+      spawnSync("bash", ["--norc", "-eu"], {
+        input: [setupOf(README), `PROMETHEUS=${prometheus.url}`, definitions, ...queries].join(
+          "\n",
+        ),
+        env: { PATH: `${machine.path}:${process.env["PATH"]}` },
+        encoding: "utf8",
+      }).stdout;
+    const output = outputOf(`PROMETHEUS=\n${compose}`);
+    expect(output).toBe(outputOf(""));
+    expect(output).toMatch(
+      /^# up\n0 {2}up,instance:.*\n# sum\(up\).*\n0\.1234 {2}\n# absent\(up\)\nnone\n$/,
+    );
+  });
 
   it("shell blocks", () => {
     for (const { name, blocks } of PAGES) {
