@@ -6,13 +6,16 @@ export type RenewalMetrics = ReturnType<typeof createRenewalMetrics>;
 
 export function createRenewalMetrics(registry: Registry) {
   const registers = [registry];
+  const attempts = new Counter({
+    name: "sonde_renewal_attempts_total",
+    help: "Attempts to renew a token, by outcome: renewed, failed, or superseded by its owner's change.",
+    labelNames: ["outcome"],
+    registers,
+  });
+  // Starts at 0: the first of an outcome then shows as an increase.
+  for (const outcome of ["renewed", "failed", "superseded"]) attempts.inc({ outcome }, 0);
   return {
-    attempts: new Counter({
-      name: "sonde_renewal_attempts_total",
-      help: "Attempts to renew a token, by outcome: renewed, failed, or superseded by its owner's change.",
-      labelNames: ["outcome"],
-      registers,
-    }),
+    attempts,
     duration: new Histogram({
       name: "sonde_renewal_duration_seconds",
       help: "Time from the request to a token endpoint until its answer is stored.",

@@ -136,10 +136,11 @@ export async function startRenewing(kind: StoreKind, handler: RequestListener) {
     run: () => renewAll(one),
     tokenOf: async (id: string): Promise<Token> =>
       (await store.documents.get("token", id))?.document as Token,
-    /** Counts the attempts so far by outcome. */
+    /** Counts the attempts so far by outcome; without those that there were none of. */
     async outcomes(): Promise<Record<string, number>> {
       const { values } = await metrics.attempts.get();
-      return Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]));
+      const some = values.filter(({ value }) => value > 0);
+      return Object.fromEntries(some.map(({ labels, value }) => [labels.outcome, value]));
     },
     spoil: (id: string) => damageSecrets(database, id),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
