@@ -1,6 +1,7 @@
 // What the page of a result shows: its cURL command, its advice, its phases.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NO_TIMING } from "../../src/model/timing.ts";
 import { curlOf, hasSecrets } from "../../web/src/pages/result/curl.ts";
@@ -98,7 +99,46 @@ describe("a result in words", () => {
 
   it("formats JSON only", () => {
     expect(prettyJson('{"a":1}')).toBe('{\n  "a": 1\n}');
-    for (const text of ["<html>", "12", "", '"text"']) expect(prettyJson(text)).toBeUndefined();
+    for (const text of ["<html>", "12", "", "null", '"text"'])
+      expect(prettyJson(text)).toBeUndefined();
+  });
+
+  it("shows JSON as it was sent, also what a program would read otherwise", () => {
+    const sent = `{"order_id":12345678901234567890,"price":1.10,"10":"ten","2":"two",
+      "k":"first","k":"second","e":1e400,"s":"\\u00e9 {\\"a\\": [1,2]} ","none":[ ],"of":[{}, -0]}`;
+    expect(prettyJson(sent)?.split("\n")).toEqual([
+      "{",
+      '  "order_id": 12345678901234567890,',
+      '  "price": 1.10,',
+      '  "10": "ten",',
+      '  "2": "two",',
+      '  "k": "first",',
+      '  "k": "second",',
+      '  "e": 1e400,',
+      '  "s": "\\u00e9 {\\"a\\": [1,2]} ",',
+      '  "none": [],',
+      '  "of": [',
+      "    {},",
+      "    -0",
+      "  ]",
+      "}",
+    ]);
+  });
+
+  it("indents any JSON as JSON.stringify does, whatever its white space", () => {
+    const containers = fc.json().filter((text) => /^[{[]/.test(text));
+    fc.assert(
+      fc.property(containers, fc.constantFrom(0, 1, "\t"), (text, space) => {
+        const value: unknown = JSON.parse(text);
+        expect(prettyJson(JSON.stringify(value, null, space))).toBe(JSON.stringify(value, null, 2));
+      }),
+    );
+  });
+
+  it("does not indent JSON that is nested too deeply to be read", () => {
+    const nested = (depth: number) => "[".repeat(depth) + "]".repeat(depth);
+    expect(prettyJson(nested(100))).toContain(`\n${" ".repeat(198)}[]\n`);
+    expect(prettyJson(nested(16_000))).toBeUndefined();
   });
 
   it("lays phases end to end, and shows where a call ended", () => {
