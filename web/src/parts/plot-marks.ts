@@ -6,8 +6,7 @@ import type { Ink } from "./ink.ts";
 /** Draws error bars from each value down to its possible minimum. */
 export function drawErrors(plot: UPlot, { x, series }: ChartSpec, ink: Ink): void {
   const { ctx } = plot;
-  ctx.save();
-  clip(plot);
+  start(plot);
   for (const { values, below, colour } of series) {
     if (!below) continue;
     ctx.strokeStyle = ink.colour(colour);
@@ -57,8 +56,7 @@ const SHAPES: Readonly<
 export function drawMarks(plot: UPlot, { x, marks = [] }: ChartSpec, ink: Ink): void {
   const { ctx, bbox } = plot;
   const radius = 3.5 * devicePixelRatio;
-  ctx.save();
-  clip(plot);
+  start(plot);
   ctx.lineWidth = 2 * devicePixelRatio;
   for (const [row, { tone, counts }] of marks.entries()) {
     const y = bbox.top + bbox.height - (2 * row + 1) * (radius + 2 * devicePixelRatio);
@@ -73,8 +71,7 @@ export function drawMarks(plot: UPlot, { x, marks = [] }: ChartSpec, ink: Ink): 
 
 export function drawLines(plot: UPlot, { lines = [] }: ChartSpec, ink: Ink): void {
   const { ctx, bbox } = plot;
-  ctx.save();
-  clip(plot);
+  start(plot);
   ctx.strokeStyle = ink.colour("--text");
   ctx.fillStyle = ink.colour("--text");
   ctx.font = ink.font.replace("12px", `${12 * devicePixelRatio}px`);
@@ -96,7 +93,10 @@ export function drawLines(plot: UPlot, { lines = [] }: ChartSpec, ink: Ink): voi
   ctx.restore();
 }
 
-function clip({ ctx, bbox }: UPlot): void {
+/** Until `restore`, draws inside the chart only, and without the dashes of its last line. */
+function start({ ctx, bbox }: UPlot): void {
+  ctx.save();
+  ctx.setLineDash([]);
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
