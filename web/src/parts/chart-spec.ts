@@ -45,6 +45,12 @@ export interface ChartSpec {
   readonly lines?: readonly { readonly x: number; readonly label: string }[];
 }
 
+/** Returns the indexes of values between two gaps: a line through one of them has no length. */
+export const indexesAlone = (values: ChartSeries["values"]): number[] =>
+  [...values.keys()].filter(
+    (at) => values[at] != null && values[at - 1] == null && values[at + 1] == null,
+  );
+
 export const DASHES: readonly (readonly number[])[] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 4]];
 
 /** Colours of series that are neither phases nor states. */

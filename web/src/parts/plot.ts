@@ -1,6 +1,7 @@
 // Draws charts with uPlot. Loaded when the first chart is shown.
 import UPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
+import { indexesAlone } from "./chart-spec.ts";
 import type { ChartSeries, ChartSpec, Range } from "./chart-spec.ts";
 import { axisTimes } from "./chart-time.ts";
 import { createInk } from "./ink.ts";
@@ -174,5 +175,14 @@ function seriesOf({ colour, draw = "line", dash, phase }: ChartSeries, ink: Ink)
     };
   if (draw === "points")
     return { stroke, paths: () => null, points: { ...points, show: true, space: 0 } };
-  return { stroke, width: 1.75, ...(dash && { dash: [...dash] }), points };
+  return {
+    stroke,
+    width: 1.75,
+    ...(dash && { dash: [...dash] }),
+    points: { ...points, filter: pointsToDraw },
+  };
 }
+
+/** Returns null for all points, which uPlot draws where they are far enough apart. */
+const pointsToDraw: UPlot.Series.Points.Filter = ({ data }, series, isEvery) =>
+  isEvery ? null : indexesAlone(data[series] as ChartSeries["values"]);
