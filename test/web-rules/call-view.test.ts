@@ -1,6 +1,7 @@
 // How the page of a call reads its address, statistics and histograms.
 import { describe, expect, it } from "vitest";
-import { binsOf, countsFrom, placeOf } from "../../web/src/pages/call/bins.ts";
+import { bucketOf, endOfBucket } from "../../src/model/summary.ts";
+import { areEven, binsOf, countsFrom, placeOf, wholeFrom } from "../../web/src/pages/call/bins.ts";
 import { toneOfDay } from "../../web/src/pages/call/day-tone.ts";
 import { alignTo, sampleOfStat, withMissed, withTimesOf } from "../../web/src/pages/call/sample.ts";
 import type { StatEntry } from "../../web/src/pages/call/sample.ts";
@@ -139,6 +140,35 @@ describe("bins", () => {
       for (const [at, bin] of bins.entries()) expect(bins[at + 1]?.from ?? bin.to).toBe(bin.to);
     }
     expect(binsOf([])).toEqual([]);
+  });
+
+  /** As histograms of Sonde have them: of 70 s, half a second wide. */
+  const bucketWith = (latency: number) => {
+    const from = bucketOf(latency);
+    return { from, to: endOfBucket(from), count: 1 };
+  };
+
+  it.each([
+    [[70_000], 1],
+    [[300], 1],
+    [[69_000, 70_000, 71_500], 6],
+    [[600, 610, 803], 26],
+    [[250, 700, 1100], 36],
+  ])("of calls of %j ms are %i, as wide as whole buckets", (latencies, count) => {
+    const buckets = latencies.map(bucketWith);
+    const bins = binsOf(buckets);
+    expect(bins.length).toBe(count);
+    expect(areEven(bins)).toBe(true);
+    for (const { from, to } of buckets)
+      expect(bins.some((bin) => bin.from <= from && bin.to >= to)).toBe(true);
+  });
+
+  it("begin outliers with a whole bucket", () => {
+    const buckets = [69_000, 70_000].map(bucketWith);
+    expect([69_632, 69_642, 70_144].map((ms) => wholeFrom(ms, buckets))).toEqual([
+      69_632, 70_144, 70_144,
+    ]);
+    expect(wholeFrom(90_001, buckets)).toBe(90_001);
   });
 
   it("count the slow calls in a bar that begins with faster ones", () => {

@@ -8,7 +8,8 @@ const LINEAR_UP_TO = 8;
 export function binsOf(buckets: readonly Bucket[], most = 40): Bucket[] {
   const [first, last] = [buckets[0], buckets.at(-1)];
   if (!first || !last) return [];
-  const edges = edgesOf(first.from, last.to, most);
+  const isLinear = last.to / Math.max(first.from, 1) <= LINEAR_UP_TO;
+  const edges = isLinear ? evenEdges(first, last, most) : growingEdges(first.from, last.to, most);
   const bins = edges.slice(1).map((to, at) => ({ from: edges[at] as number, to, count: 0 }));
   for (const { from, count } of buckets) {
     const at = bins.findIndex(({ to }) => from < to);
@@ -36,19 +37,32 @@ export function areEven(bins: readonly Bucket[]): boolean {
   return Math.max(...widths) <= Math.min(...widths) + 1;
 }
 
+/**
+ * Widths are multiples of the widest bucket: its calls may lie anywhere in it. Buckets start at
+ * multiples of their widths, which are powers of two, so that no edge divides one.
+ */
+function evenEdges(first: Bucket, last: Bucket, most: number): number[] {
+  const widest = last.to - last.from;
+  const start = first.from - (first.from % widest);
+  const width = widest * Math.ceil((last.to - start) / widest / most);
+  const bins = Math.ceil((last.to - start) / width);
+  return Array.from({ length: bins + 1 }, (_, at) => start + at * width);
+}
+
 /** Returns whole milliseconds, each greater than the one before. */
-function edgesOf(from: number, to: number, most: number): number[] {
-  const isLinear = to / Math.max(from, 1) <= LINEAR_UP_TO;
-  const start = isLinear ? from : Math.max(from, 1);
+function growingEdges(from: number, to: number, most: number): number[] {
+  const start = Math.max(from, 1);
   const edges = [from];
   for (let n = 1; n <= most; n += 1) {
-    const share = n / most;
-    const edge = isLinear ? start + (to - start) * share : start * (to / start) ** share;
-    const whole = Math.ceil(edge);
-    if (whole > (edges.at(-1) as number)) edges.push(whole);
+    const edge = Math.ceil(start * (to / start) ** (n / most));
+    if (edge > (edges.at(-1) as number)) edges.push(edge);
   }
   return edges;
 }
+
+/** Returns from where on whole buckets lie at `ms` or above: the end of one that begins below. */
+export const wholeFrom = (ms: number, buckets: readonly Bucket[]): number =>
+  buckets.find(({ from, to }) => from < ms && ms < to)?.to ?? ms;
 
 /** Returns where a latency lies among the bins: the index of a bar plus a share of its width. */
 export function placeOf(ms: number, bins: readonly Bucket[]): number {

@@ -7,7 +7,7 @@ import { Chart } from "../../parts/chart.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { State } from "../../parts/state.tsx";
 import { toneOf } from "../../parts/tone.ts";
-import { areEven, binsOf, countsFrom, placeOf } from "./bins.ts";
+import { areEven, binsOf, countsFrom, placeOf, wholeFrom } from "./bins.ts";
 import { NoCalls, NoTimes } from "./latency.tsx";
 import type { HistogramAnswer } from "./reads.ts";
 import type { View } from "./view.ts";
@@ -22,8 +22,11 @@ export function HistogramChart({
   places,
   type,
 }: DistributionProps & Pick<View, "type">) {
+  // A bucket that begins below the limit counts as below it, even if its calls were longer.
   const fences = locations.flatMap(({ location_id, outlier_from, outliers }) =>
-    outlier_from === null ? [] : [{ location_id, outlier_from, outliers }],
+    outlier_from === null
+      ? []
+      : [{ location_id, outlier_from: wholeFrom(outlier_from, buckets ?? []), outliers }],
   );
   const bins = binsOf(buckets ?? []);
   // From the highest limit on, a call that passed is an outlier at every location. Only these are
