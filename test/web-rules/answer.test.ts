@@ -118,14 +118,11 @@ describe("the change of a phase", () => {
 
 describe("where a phase has changed", () => {
   it.each<[places: Readonly<Record<string, number>>, said: string | undefined]>([
-    [
-      { Rome: 2, Oslo: 2, Bern: 4 },
-      "From all 3 locations, most from Bern, 4.0 times as long (400 ms)",
-    ],
-    [{ Rome: 3, Oslo: 2.9 }, "Similar from both locations"],
-    [{ Rome: 1, Oslo: 3 }, "Only from Oslo, 3.0 times as long (300 ms)"],
-    [{ Rome: 1, Oslo: 3, Bern: 3.1 }, "Only from Bern, Oslo"],
-    [{ Rome: 1, A: 2, B: 2, C: 2, D: 2 }, "From 4 of 5 locations"],
+    [{ Rome: 2, Oslo: 2, Bern: 4 }, "At all 3 locations, most at Bern: 4.0 times as long (400 ms)"],
+    [{ Rome: 3, Oslo: 2.9 }, "Similar at both locations"],
+    [{ Rome: 1, Oslo: 3 }, "Only at Oslo: 3.0 times as long (300 ms)"],
+    [{ Rome: 1, Oslo: 3, Bern: 3.1 }, "Only at Bern, Oslo"],
+    [{ Rome: 1, A: 2, B: 2, C: 2, D: 2 }, "At 4 of 5 locations"],
     [{ Rome: 3 }, undefined],
   ])("is said of %j: %s", (factors, said) => {
     const places = Object.entries(factors).map(([location, factor]) => ({
@@ -144,7 +141,7 @@ describe("where a phase has changed", () => {
       { location: "Bern", days: days(100).slice(40) },
     ];
     expect(whereChanged(faster, places, (location) => location)).toBe(
-      "From both locations, most from Oslo, 0.3 times as long (100 ms)",
+      "At both locations, most at Oslo: 0.3 times as long (100 ms)",
     );
   });
 });

@@ -119,7 +119,7 @@ it("shows since when and where a call is slower, as its history is written", TIM
   const said = /Since \d+ \w+ 1[1-6]:00 UTC it takes 2\.[3-7] times as long/;
   await glance.getByText(said).waitFor({ timeout: 120_000 });
   await glance
-    .getByText(/From all 3 locations, most from Simulated: Virginia, [23]\.\d times as long/)
+    .getByText(/At all 3 locations, most at Simulated: Virginia: [23]\.\d times as long/)
     .waitFor();
   await glance
     .getByText(/[1-5]\d days before the change, \d\d since/)

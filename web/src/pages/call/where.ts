@@ -22,7 +22,7 @@ const LEAST_FACTOR = 1.25;
 const MOST_NAMED = 3;
 
 /**
- * `From all 3 locations, most from Paris, 3.0 times as long (5.44 s)`. Undefined unless two
+ * `At all 3 locations, most at Paris: 3.0 times as long (5.44 s)`. Undefined unless two
  * locations have times both before and since.
  */
 export function whereChanged(
@@ -46,11 +46,11 @@ export function whereChanged(
     : names.length > MOST_NAMED
       ? `${names.length} of ${all.length} locations`
       : names.join(", ");
-  if (changed.length === 1) return `Only from ${where}, ${there}`;
-  const from = isEverywhere || names.length > MOST_NAMED ? "From" : "Only from";
+  if (changed.length === 1) return `Only at ${where}: ${there}`;
+  const at = isEverywhere || names.length > MOST_NAMED ? "At" : "Only at";
   if (factorOf(most) < LEAST_FACTOR * factorOf(least))
-    return isEverywhere ? `Similar from ${where}` : `${from} ${where}`;
-  return `${from} ${where}, most from ${names[0]}, ${there}`;
+    return isEverywhere ? `Similar at ${where}` : `${at} ${where}`;
+  return `${at} ${where}, most at ${names[0]}: ${there}`;
 }
 
 const allOf = (count: number): string =>
@@ -69,9 +69,9 @@ export function whereSlow(
   const name = nameOf(worst.location_id);
   const best = others.at(-1);
   if (!best) return `Called from ${name} only`;
-  const from = `${name} (median ${formatMs(worst.median)})`;
-  if (worst.median < 1.3 * best.median + 2) return `Similar from ${allOf(known.length)}`;
-  return `Slowest from ${from}, fastest from ${nameOf(best.location_id)} (${formatMs(best.median)})`;
+  if (worst.median < 1.3 * best.median + 2) return `Similar at ${allOf(known.length)}`;
+  const slowest = `Slowest at ${name} (median ${formatMs(worst.median)})`;
+  return `${slowest}, fastest at ${nameOf(best.location_id)} (${formatMs(best.median)})`;
 }
 
 function changeAt({ location, days }: PlaceDays, { phase, since }: Change): PlaceChange[] {

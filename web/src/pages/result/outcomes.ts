@@ -28,7 +28,8 @@ export const OUTCOMES: Readonly<Record<ResultCode, Outcome>> = {
     check: "Check the server's log for this time; the response below may name the cause.",
   },
   CONNECTION_ERROR: {
-    meaning: "No complete response: name lookup, connection, TLS, time limit or response failed.",
+    meaning:
+      "No complete response: the name lookup, connection, TLS handshake or response failed, or the time limit was reached.",
     check:
       "The last phase in the waterfall is where it ended. The message says why: check whether other locations are affected.",
   },
