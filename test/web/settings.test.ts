@@ -315,6 +315,7 @@ it("nothing that is typed is lost", { timeout: 120_000 }, async () => {
   await namesVariableOnce(pages);
   await keepsPartsOpen(pages);
   await asksAgainForKey(pages);
+  await keepsNewKey(pages);
 });
 
 /** The reader goes on typing before the answer to a form arrives. */
@@ -457,4 +458,49 @@ async function asksAgainForKey({ client, ...pages }: Pages): Promise<void> {
   await breakOff(path, "GET");
   await page.goto(`${pages.api}/keys`);
   await page.getByText("Sonde's answer broke off. Try again.").waitFor();
+}
+
+/** A key is shown only once: its dialog asks before it is closed without a copy. */
+async function keepsNewKey(pages: Pages): Promise<void> {
+  const { page } = await pages.open("/keys", {
+    permissions: ["clipboard-read", "clipboard-write"],
+  });
+  const button = (name: string) => page.getByRole("button", { name, exact: true });
+  const dialog = (name: string) => page.getByRole("dialog", { name, exact: true });
+  const { keyboard } = page;
+
+  await button("Issue a key").click();
+  await keyboard.press("Escape");
+  await dialog("Issue a key").waitFor({ state: "detached" });
+  await button("Issue a key").click();
+  await page.getByLabel("Name", { exact: true }).fill("Laptop");
+  await keyboard.press("Escape");
+  await dialog("Leave without saving?").waitFor();
+  await keyboard.press("Escape");
+  await dialog("Leave without saving?").waitFor({ state: "detached" });
+  await keyboard.press("Enter");
+
+  const shown = (await dialog("The new key").locator("code").textContent()) ?? "";
+  for (const close of [() => keyboard.press("Escape"), () => button("Done").click()]) {
+    await close();
+    await dialog("Close without copying the key?").waitFor();
+    await button("Stay").click();
+    await dialog("Close without copying the key?").waitFor({ state: "detached" });
+  }
+  await page.evaluate("navigator.clipboard.writeText('')");
+  // As over plain http.
+  await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error())");
+  await button("Copy the key").click();
+  await page.getByText("Copied", { exact: true }).waitFor();
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Copy the key");
+  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(shown);
+  await keyboard.press("Escape");
+  await dialog("The new key").waitFor({ state: "detached" });
+
+  await button("Issue a key").click();
+  await button("Issue the key").click();
+  await dialog("The new key").waitFor();
+  await keyboard.press("Escape");
+  await button("Close").click();
+  await dialog("The new key").waitFor({ state: "detached" });
 }

@@ -5,11 +5,13 @@ import { ACCESS_LEVELS } from "../../../src/model/access.ts";
 import type { AccessLevel } from "../../../src/model/access.ts";
 import { send } from "../api.ts";
 import { useSending } from "../form.ts";
+import { leaving } from "../history-guard.ts";
 import { useList } from "../lists.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { DeleteButton } from "../parts/delete-button.tsx";
 import { Dialog, DialogButtons } from "../parts/dialog.tsx";
 import { SelectField, TextField } from "../parts/field.tsx";
+import { LeaveGuard } from "../parts/leave-guard.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
 import { NeedsLevel } from "../parts/needs-level.tsx";
 import { Fault, Loading } from "../parts/notice.tsx";
@@ -152,16 +154,20 @@ function createCommand(): string {
 
 function IssueDialog({ onClose }: { readonly onClose: () => void }) {
   const [issued, setIssued] = useState<string>();
+  const close = (): void => leaving(onClose);
   return (
-    <Dialog title={issued === undefined ? "Issue a key" : "The new key"} onClose={onClose}>
+    <Dialog title={issued === undefined ? "Issue a key" : "The new key"} onClose={close}>
       {issued === undefined ? (
-        <IssueForm onClose={onClose} onIssued={setIssued} />
+        <IssueForm onClose={close} onIssued={setIssued} />
       ) : (
-        <NewKey apiKey={issued} onClose={onClose} />
+        <NewKey apiKey={issued} onClose={close} />
       )}
     </Dialog>
   );
 }
+
+/** Of a new key, unless the reader chooses another. */
+const LEVEL = "VIEWER";
 
 interface IssueFormProps {
   readonly onClose: () => void;
@@ -170,7 +176,7 @@ interface IssueFormProps {
 
 function IssueForm({ onClose, onIssued }: IssueFormProps) {
   const [name, setName] = useState("");
-  const [level, setLevel] = useState<AccessLevel>("VIEWER");
+  const [level, setLevel] = useState<AccessLevel>(LEVEL);
   const body = { access_level: level, ...(name !== "" && { name }) };
   const save = async (): Promise<void> => {
     const { api_key } = await send<{ readonly api_key: string }>("POST", "api_keys/", { body });
@@ -180,6 +186,7 @@ function IssueForm({ onClose, onIssued }: IssueFormProps) {
   const { isBusy, submit, faultAt, faultBeside } = useSending(save, { body });
   return (
     <form class="stack" onSubmit={submit}>
+      <LeaveGuard isChanged={isBusy || name !== "" || level !== LEVEL} />
       <TextField
         label="Name"
         hint="What the key is for, such as Build server."
@@ -206,14 +213,21 @@ interface NewKeyProps {
 
 function NewKey({ apiKey, onClose }: NewKeyProps) {
   const row = useRef<HTMLDivElement>(null);
+  const [isCopied, setCopied] = useState(false);
   // The form is gone, and the focus with it.
   useLayoutEffect(() => row.current?.querySelector("button")?.focus(), []);
   return (
     <>
+      <LeaveGuard
+        isChanged={!isCopied}
+        question="Close without copying the key?"
+        loss="It is not shown again."
+        verb="Close"
+      />
       <p>Copy it now: it is shown only once.</p>
       <div class="row" ref={row}>
         <code class="name">{apiKey}</code>
-        <CopyButton text={apiKey} label="Copy the key" />
+        <CopyButton text={apiKey} label="Copy the key" onCopied={() => setCopied(true)} />
       </div>
       <footer>
         <button class="button primary" type="button" onClick={onClose}>

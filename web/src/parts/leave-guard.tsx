@@ -5,7 +5,20 @@ import { holdReader, leaving } from "../history-guard.ts";
 import type { Leave } from "../history-guard.ts";
 import { Dialog } from "./dialog.tsx";
 
-export function LeaveGuard({ isChanged }: { readonly isChanged: boolean }) {
+interface LeaveGuardProps {
+  readonly isChanged: boolean;
+  readonly question?: string;
+  readonly loss?: string;
+  /** What the reader does in spite of it. */
+  readonly verb?: string;
+}
+
+export function LeaveGuard({
+  isChanged,
+  question = "Leave without saving?",
+  loss = "Your changes will be lost.",
+  verb = "Leave",
+}: LeaveGuardProps) {
   const [leave, setLeave] = useState<Leave>();
   const { route } = useLocation();
   useLayoutEffect(() => {
@@ -27,14 +40,14 @@ export function LeaveGuard({ isChanged }: { readonly isChanged: boolean }) {
   }, [isChanged]);
   if (!leave || !isChanged) return null;
   return (
-    <Dialog title="Leave without saving?" onClose={() => setLeave(undefined)}>
-      <p>Your changes will be lost.</p>
+    <Dialog title={question} onClose={() => setLeave(undefined)}>
+      <p>{loss}</p>
       <footer>
         <button class="button" type="button" onClick={() => setLeave(undefined)}>
           Stay
         </button>
         <button class="button danger" type="button" onClick={leave}>
-          Leave
+          {verb}
         </button>
       </footer>
     </Dialog>
