@@ -161,7 +161,7 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     const { page } = await pages.open("/calls", { viewport: WIDE });
     const go = (name: string) => page.getByRole("link", { name, exact: true }).click();
     const title = (name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
-    await page.route("**/assets/reports-*.js", (route) => route.abort());
+    await page.route("**/assets/reports-*", (route) => route.abort());
     await go("Reports");
     await title("This page could not be loaded");
     await page.route("**/api/2/insights/rank/*", (route) => route.fulfill({ json: [null] }));
@@ -171,8 +171,24 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     await go("Locations");
     await title("Locations");
     await go("Reports");
-    await page.getByRole("button", { name: "Reload" }).click();
     await title("Reports");
+    const sheets = `[...document.styleSheets].some(({ href }) => href?.includes("/reports-"))`;
+    expect(await page.evaluate(sheets)).toBe(true);
+  });
+
+  it("load by themselves once Sonde is reached again", async () => {
+    const { page } = await pages.open("/calls", { viewport: WIDE });
+    await page.getByRole("table", { name: "Calls" }).waitFor();
+    await page.route("**/assets/reports-*", (route) => route.abort());
+    await page.getByRole("link", { name: "Reports", exact: true }).click();
+    await page.getByRole("heading", { name: "This page could not be loaded" }).waitFor();
+    await page.unrouteAll();
+    // The events break off, and are heard again.
+    for (const state of ["hidden", "visible"])
+      await page.evaluate(`
+        Object.defineProperty(document, "hidden", { configurable: true, value: ${state === "hidden"} });
+        document.dispatchEvent(new Event("visibilitychange"));`);
+    await page.getByRole("heading", { name: "Reports", level: 1 }).waitFor();
   });
 
   it("have a heading and a reason for missing objects, and nothing to retry", async () => {

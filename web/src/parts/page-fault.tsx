@@ -2,10 +2,55 @@
 import { Component } from "preact";
 import type { ComponentChildren, ComponentType } from "preact";
 import { lazy } from "preact-iso";
+import { useEffect, useState } from "preact/hooks";
+import { liveState } from "../events.ts";
+import { Loading } from "./notice.tsx";
 
-/** Loads the code of a page when it is first opened. */
-export function page<Props>(load: () => Promise<ComponentType<Props>>): ComponentType<Props> {
-  return lazy(() => load().catch(() => NotLoaded));
+type Load<Props> = () => Promise<ComponentType<Props>>;
+
+/** Loads the code of a page when it is first opened; if that fails, whenever it may succeed. */
+export function page<Props extends object>(load: Load<Props>): ComponentType<Props> {
+  return lazy(() => load().catch(() => loadedLater(load)));
+}
+
+/** Returns a page that loads itself when it is shown, and when Sonde is reached again. */
+function loadedLater<Props extends object>(load: Load<Props>): ComponentType<Props> {
+  let loaded: ComponentType<Props> | undefined;
+  return function LoadedLater(props: Props) {
+    const [state, setState] = useState<"first try" | "failed" | "loaded">("first try");
+    const isLive = liveState.value === "live";
+    useEffect(() => {
+      if (loaded || (state === "failed" && !isLive)) return;
+      const attempt = async (): Promise<void> => {
+        await loadStyles();
+        loaded = await load();
+      };
+      attempt().then(
+        () => setState("loaded"),
+        () => setState("failed"),
+      );
+    }, [isLive]);
+    const Page = loaded;
+    if (Page) return <Page {...props} />;
+    return state === "failed" ? <NotLoaded /> : <Loading what="the page" />;
+  };
+}
+
+/** Loads style sheets again that could not be loaded: Vite asks for each only once. */
+async function loadStyles(): Promise<void> {
+  const links = document.querySelectorAll<HTMLLinkElement>('link[rel="stylesheet"]');
+  const missing = [...links].filter(({ sheet }) => !sheet);
+  await Promise.all(
+    missing.map(
+      (link) =>
+        new Promise((resolve, reject) => {
+          const again = link.cloneNode() as HTMLLinkElement;
+          again.addEventListener("load", resolve);
+          again.addEventListener("error", reject);
+          link.replaceWith(again);
+        }),
+    ),
+  );
 }
 
 /** An update of Sonde replaces the files of its pages. */
