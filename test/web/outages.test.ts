@@ -242,6 +242,14 @@ it("filters runs by the time that the reader chose", async () => {
   expect(await runs.locator("tbody time").first().innerText()).toBe(newest);
 });
 
+it("says that a call has no runs yet once nothing is filtered", async () => {
+  const { page } = await pages.open(`/calls/${await pages.client.createCall("http://a.example/")}`);
+  await page.getByLabel("Category").selectOption("FAIL");
+  await page.getByText("No results match. Change the filters.").waitFor();
+  await page.getByLabel("Category").selectOption("");
+  await page.getByText("No runs yet.").waitFor();
+});
+
 const focused = (page: Page): Promise<string> =>
   page.evaluate("document.activeElement.id || document.activeElement.textContent");
 

@@ -57,6 +57,7 @@ export function Results({ id, places }: ResultsProps) {
     ["calls", id, "results", query],
     withQuery(`calls/${id}/results/`, { ...query, limit: PAGE }),
   );
+  const isFiltered = Object.values(filters).some((value) => value !== "");
   return (
     <section class="card" aria-labelledby="results">
       <header>
@@ -73,9 +74,7 @@ export function Results({ id, places }: ResultsProps) {
       <Fault error={list.error} retry={list.refetch} />
       {!list.rows && !list.error && <Loading what="results" />}
       {list.rows?.length === 0 && (
-        <p class="muted">
-          {filters === ANY ? "No runs yet." : "No results match. Change the filters."}
-        </p>
+        <p class="muted">{isFiltered ? "No results match. Change the filters." : "No runs yet."}</p>
       )}
       {list.rows !== undefined && list.rows.length > 0 && (
         <Rows results={list.rows} places={places} />
