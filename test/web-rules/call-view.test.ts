@@ -5,6 +5,7 @@ import { areEven, binsOf, countsFrom, placeOf, wholeFrom } from "../../web/src/p
 import { toneOfDay } from "../../web/src/pages/call/day-tone.ts";
 import { alignTo, sampleOfStat, withMissed, withTimesOf } from "../../web/src/pages/call/sample.ts";
 import type { StatEntry } from "../../web/src/pages/call/sample.ts";
+import { filterQuery, filtersOf, isFiltered } from "../../web/src/run-filters.ts";
 import { grainOf, periodsIn, usualSpan, viewOf, zoomQuery } from "../../web/src/pages/call/view.ts";
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
@@ -204,4 +205,32 @@ describe("a day of the calendar", () => {
       expect(toneOfDay({ time: 0, calls, passPercent, missed })).toBe(tone);
     },
   );
+});
+
+describe("the filters of runs", () => {
+  it("are read from the address as they were written, apart from the charts' settings", () => {
+    const filters = {
+      category: "FAIL",
+      type: "HTTP_SERVER_ERROR",
+      location_id: "paris",
+      from: "2026-11-22T14:05:00.000Z",
+      to: "",
+    };
+    const query = filterQuery(filters);
+    expect(query).toEqual({
+      run_category: "FAIL",
+      run_result: "HTTP_SERVER_ERROR",
+      run_location: "paris",
+      run_from: "2026-11-22T14:05:00.000Z",
+      run_to: undefined,
+    });
+    expect(filtersOf(query)).toEqual(filters);
+    expect(isFiltered(filtersOf(query))).toBe(true);
+  });
+
+  it("are none for what is invalid", () => {
+    const invalid = { run_category: "BAD", run_result: "toString", run_from: "soon", run_to: "" };
+    const filters = filtersOf({ ...invalid, location: "paris", from: "2026-11-22T14:05Z" });
+    expect(isFiltered(filters)).toBe(false);
+  });
 });

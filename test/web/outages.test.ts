@@ -229,6 +229,9 @@ it("says why the last run of a call could not be made", async () => {
   await expect.poll(() => page.url()).toBe(`${pages.api}/results/${result_id}`);
 });
 
+const focused = (page: Page): Promise<string> =>
+  page.evaluate("document.activeElement.id || document.activeElement.textContent");
+
 it("filters runs by the time that the reader chose", async () => {
   const { page } = await pages.open(`/calls/${many}`, { timezoneId: "Asia/Kolkata" });
   const runs = page.locator("section.card", { has: page.getByRole("heading", { name: "Runs" }) });
@@ -240,6 +243,46 @@ it("filters runs by the time that the reader chose", async () => {
   const inNewestMinute = MANY % 60; // one a second, from the start of a minute
   await expect.poll(() => runs.locator("tbody tr").count()).toBe(inNewestMinute);
   expect(await runs.locator("tbody time").first().innerText()).toBe(newest);
+
+  // They are still there after a look at a run.
+  await runs.getByLabel("Category").selectOption("PASS");
+  await runs.getByLabel("Result", { exact: true }).selectOption("COMPLETE");
+  await runs.locator("tbody a").first().click();
+  await page.getByRole("heading", { name: /^Result of/ }).waitFor();
+  await page.goBack();
+  await expect.poll(() => runs.locator("tbody tr").count()).toBe(inNewestMinute);
+  expect(await runs.getByLabel("Category").inputValue()).toBe("PASS");
+  expect(await runs.getByLabel("Result", { exact: true }).inputValue()).toBe("COMPLETE");
+  const from = newest.slice(0, 16).replace(" ", "T");
+  expect(await runs.getByLabel("From (local time)").inputValue()).toBe(from);
+  await runs.getByLabel("From (local time)").pressSequentially("11222026");
+  expect(await runs.getByLabel("From (local time)").inputValue()).toMatch(/^2026-11-22T/);
+});
+
+it("filters the runs of a workflow and the audit trail by their addresses", async () => {
+  const body = { meta: { name: "Order" }, workflow: { call_ids: [many] } };
+  await pages.client.send("POST", "/workflows/", body);
+  const { page } = await pages.open("/workflows");
+  await page.getByRole("link", { name: "Order" }).click();
+  const outcome = page.getByLabel("Outcome");
+  await outcome.selectOption("FAIL");
+  await page.getByText("No runs match.").waitFor();
+  await page.getByLabel("Description").fill("typed");
+  await outcome.selectOption("WARNING");
+  await page.goBack(); // asks, at the address with the filters of now
+  await page.getByRole("button", { name: "Stay" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.reload();
+  await page.getByText("No runs match.").waitFor();
+  expect(await outcome.inputValue()).toBe("WARNING");
+
+  await page.goto(`${pages.api}/audit`);
+  await page.getByLabel("From (UTC)").fill("2020-01-01T00:00");
+  await page.getByRole("row", { name: "Order" }).getByRole("link").click();
+  await page.getByRole("heading", { name: "Order", level: 1 }).waitFor();
+  await page.goBack();
+  await page.getByRole("row", { name: "Order" }).waitFor();
+  expect(await page.getByLabel("From (UTC)").inputValue()).toBe("2020-01-01T00:00");
 });
 
 it("says that a call has no runs yet once nothing is filtered", async () => {
@@ -249,9 +292,6 @@ it("says that a call has no runs yet once nothing is filtered", async () => {
   await page.getByLabel("Category").selectOption("");
   await page.getByText("No runs yet.").waitFor();
 });
-
-const focused = (page: Page): Promise<string> =>
-  page.evaluate("document.activeElement.id || document.activeElement.textContent");
 
 it("keeps the keyboard's focus in place", async () => {
   const { page } = await pages.open(`/calls/${many}`);

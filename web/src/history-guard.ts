@@ -5,8 +5,8 @@
 export type Leave = () => void;
 
 interface Hold {
-  /** The address of the page. */
-  readonly href: string;
+  /** Returns the address of the page: it may change while it is held. */
+  readonly href: () => string;
   readonly ask: (leave: Leave) => void;
 }
 
@@ -18,7 +18,7 @@ addEventListener("popstate", (event) => {
   if (!hold) return;
   // The browser has already left: return to the page, and leave again if the reader agrees.
   event.stopImmediatePropagation();
-  history.pushState(null, "", hold.href);
+  history.pushState(null, "", hold.href());
   hold.ask(() => history.back());
 });
 
@@ -30,8 +30,8 @@ addEventListener("beforeunload", (event) => {
 export const isHeld = (): boolean => holds.length > 0;
 
 /** Lets `ask` decide whether and when the reader leaves, until the returned function is called. */
-export function holdReader(ask: (leave: Leave) => void): () => void {
-  const mine: Hold = { href: location.href, ask };
+export function holdReader(hold: Hold): () => void {
+  const mine = { ...hold };
   holds = [...holds, mine];
   return () => {
     holds = holds.filter((one) => one !== mine);

@@ -1,21 +1,21 @@
 // The audit trail: who changed which of the owner's objects, when and from where.
-import { useState } from "preact/hooks";
+import { instantIn, useAddress } from "../address.ts";
 import { withQuery } from "../api.ts";
 import { deletedIn, keyWords, placeOf } from "../audit.ts";
 import type { AuditEntry, ObjectPlace } from "../audit.ts";
 import { useList } from "../lists.ts";
-import { TextField } from "../parts/field.tsx";
+import { InstantField } from "../parts/field.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
 import { NeedsLevel } from "../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
-import { instantOf, Time, zoneName } from "../parts/time.tsx";
+import { Time } from "../parts/time.tsx";
 import { useRead } from "../queries.ts";
 import { has, session } from "../session.ts";
 
 export function Audit() {
-  const [from, setFrom] = useState("");
-  const [to, setTo] = useState("");
+  const [query, change] = useAddress();
+  const [from, to] = [instantIn(query["from"]), instantIn(query["to"])];
   if (!has("OWNER"))
     return (
       <>
@@ -23,7 +23,6 @@ export function Audit() {
         <NeedsLevel level="OWNER" does="see who changed what" />
       </>
     );
-  const zone = zoneName();
   return (
     <>
       <PageHead
@@ -31,28 +30,22 @@ export function Audit() {
         note="Who changed your objects, when and from where, without values. Newest first."
       />
       <div class="row">
-        <TextField
-          label={`From (${zone})`}
+        <InstantField
+          label="From"
           value={from}
-          onInput={setFrom}
-          input={{ type: "datetime-local" }}
+          onInput={(at) => change({ from: at || undefined })}
         />
-        <TextField
-          label={`To (${zone})`}
-          value={to}
-          onInput={setTo}
-          input={{ type: "datetime-local" }}
-        />
+        <InstantField label="To" value={to} onInput={(at) => change({ to: at || undefined })} />
       </div>
-      <Entries from={instantOf(from)} to={instantOf(to)} />
+      <Entries from={from} to={to} />
     </>
   );
 }
 
-function Entries(range: { readonly from: string | undefined; readonly to: string | undefined }) {
+function Entries(range: { readonly from: string; readonly to: string }) {
   const { from, to } = range;
   const list = useList<AuditEntry>(["audit", from, to], withQuery("audit/", range));
-  const isFiltered = from !== undefined || to !== undefined;
+  const isFiltered = from !== "" || to !== "";
   return (
     <section class="card" aria-label="Entries">
       <Fault error={list.error} retry={list.refetch} />

@@ -1,6 +1,7 @@
 // Form fields: a label, a control, a hint, and the value's fault.
 import type { ComponentChildren, InputHTMLAttributes } from "preact";
 import { useId } from "preact/hooks";
+import { instantOf, instantText, zoneName } from "./time.tsx";
 
 export interface FieldProps {
   readonly label: string;
@@ -82,6 +83,23 @@ export const TextField = ({ value, onInput, lines, input, ...field }: TextFieldP
       )
     }
   </Field>
+);
+
+interface InstantFieldProps {
+  readonly label: string;
+  /** ISO 8601; empty: none. */
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+}
+
+/** A date-time field in the time that the reader chose. */
+export const InstantField = ({ label, value, onInput }: InstantFieldProps) => (
+  <TextField
+    label={`${label} (${zoneName()})`}
+    value={instantText(value)}
+    input={{ type: "datetime-local", max: "9999-12-31T23:59" }}
+    onInput={(text) => onInput(instantOf(text) ?? "")}
+  />
 );
 
 export interface Choice<T extends string> {

@@ -1,6 +1,6 @@
 // Asks before a page with unsaved changes is left, by a link, by going back or by closing it.
 import { useLocation } from "preact-iso";
-import { useLayoutEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { holdReader, leaving } from "../history-guard.ts";
 import type { Leave } from "../history-guard.ts";
 import { Dialog } from "./dialog.tsx";
@@ -21,9 +21,16 @@ export function LeaveGuard({
 }: LeaveGuardProps) {
   const [leave, setLeave] = useState<Leave>();
   const { route } = useLocation();
+  const href = useRef("");
+  useLayoutEffect(() => {
+    href.current = location.href;
+  });
   useLayoutEffect(() => {
     if (!isChanged) return undefined;
-    const release = holdReader((go) => setLeave(() => () => (release(), go())));
+    const release = holdReader({
+      href: () => href.current,
+      ask: (go) => setLeave(() => () => (release(), go())),
+    });
     const watch = new AbortController();
     const follow = (event: MouseEvent): void => {
       const link = linkOf(event);

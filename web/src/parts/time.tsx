@@ -22,12 +22,16 @@ export function instantOf(text: string): string | undefined {
 
 const two = (n: number): string => String(n).padStart(2, "0");
 
+/** Returns the value of a date-time field for an instant, in the time that the reader chose. */
+export const instantText = (iso: string): string =>
+  iso === "" ? "" : formatTime(iso).slice(0, 16).replace(" ", "T");
+
 /** `2026-11-22 14:05:09`, in UTC or in local time. */
 export function formatTime(iso: string | number, local = isLocalTime.value): string {
   const date = new Date(iso);
   const [day, time] = local
     ? [
-        `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
+        `${String(date.getFullYear()).padStart(4, "0")}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
         `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`,
       ]
     : [date.toISOString().slice(0, 10), date.toISOString().slice(11, 19)];

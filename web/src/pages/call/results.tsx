@@ -1,27 +1,26 @@
 // The results of a call, newest first, with filters.
-import { useState } from "preact/hooks";
+import { useAddress } from "../../address.ts";
 import { urlOf, withQuery } from "../../api.ts";
 import { useList } from "../../lists.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
-import { SelectField, TextField } from "../../parts/field.tsx";
+import { InstantField, SelectField } from "../../parts/field.tsx";
 import { MoreButton } from "../../parts/more-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatMs } from "../../parts/number.ts";
 import { State } from "../../parts/state.tsx";
 import { toneOf } from "../../parts/tone.ts";
-import { instantOf, Time, zoneName } from "../../parts/time.tsx";
+import { Time } from "../../parts/time.tsx";
+import { CATEGORIES, filterQuery, filtersOf, isFiltered } from "../../run-filters.ts";
+import type { RunFilters } from "../../run-filters.ts";
 import { OUTCOMES } from "../result/outcomes.ts";
 import type { ListedResult } from "./sample.ts";
 
 const PAGE = 25;
 
-const CATEGORIES = [
+const CATEGORY_CHOICES = [
   { value: "", name: "Any" },
-  { value: "PASS", name: "PASS" },
-  { value: "WARNING", name: "WARNING" },
-  { value: "FAIL", name: "FAIL" },
-  { value: "NONE", name: "None: no call made" },
+  ...CATEGORIES.map((value) => ({ value, name: value === "NONE" ? "None: no call made" : value })),
 ];
 
 const TYPES = [
@@ -29,35 +28,19 @@ const TYPES = [
   ...Object.keys(OUTCOMES).map((value) => ({ value, name: value })),
 ];
 
-interface Filters {
-  readonly category: string;
-  readonly type: string;
-  readonly location_id: string;
-  /** As in date-time fields, in the reader's time: `2026-11-22T14:05`. */
-  readonly from: string;
-  readonly to: string;
-}
-
-const ANY: Filters = { category: "", type: "", location_id: "", from: "", to: "" };
-
 interface ResultsProps {
   readonly id: string;
   readonly places: readonly Place[];
 }
 
 export function Results({ id, places }: ResultsProps) {
-  const [filters, setFilters] = useState(ANY);
-  const query = {
-    order: "desc",
-    ...filters,
-    from: instantOf(filters.from),
-    to: instantOf(filters.to),
-  };
+  const [address, change] = useAddress();
+  const filters = filtersOf(address);
+  const query = { order: "desc", ...filters };
   const list = useList<ListedResult>(
     ["calls", id, "results", query],
     withQuery(`calls/${id}/results/`, { ...query, limit: PAGE }),
   );
-  const isFiltered = Object.values(filters).some((value) => value !== "");
   return (
     <section class="card" aria-labelledby="results">
       <header>
@@ -70,11 +53,17 @@ export function Results({ id, places }: ResultsProps) {
           Download as CSV<span class="visually-hidden">: runs</span>
         </a>
       </header>
-      <FilterFields filters={filters} places={places} onChange={setFilters} />
+      <FilterFields
+        filters={filters}
+        places={places}
+        onChange={(changed) => change(filterQuery(changed))}
+      />
       <Fault error={list.error} retry={list.refetch} />
       {!list.rows && !list.error && <Loading what="results" />}
       {list.rows?.length === 0 && (
-        <p class="muted">{isFiltered ? "No results match. Change the filters." : "No runs yet."}</p>
+        <p class="muted">
+          {isFiltered(filters) ? "No results match. Change the filters." : "No runs yet."}
+        </p>
       )}
       {list.rows !== undefined && list.rows.length > 0 && (
         <Rows results={list.rows} places={places} />
@@ -85,9 +74,9 @@ export function Results({ id, places }: ResultsProps) {
 }
 
 interface FilterFieldsProps {
-  readonly filters: Filters;
+  readonly filters: RunFilters;
   readonly places: readonly Place[];
-  readonly onChange: (filters: Filters) => void;
+  readonly onChange: (changed: Partial<RunFilters>) => void;
 }
 
 const FilterFields = ({ filters, places, onChange }: FilterFieldsProps) => (
@@ -95,14 +84,14 @@ const FilterFields = ({ filters, places, onChange }: FilterFieldsProps) => (
     <SelectField
       label="Category"
       value={filters.category}
-      choices={CATEGORIES}
-      onChange={(category) => onChange({ ...filters, category })}
+      choices={CATEGORY_CHOICES}
+      onChange={(category) => onChange({ category })}
     />
     <SelectField
       label="Result"
       value={filters.type}
       choices={TYPES}
-      onChange={(type) => onChange({ ...filters, type })}
+      onChange={(type) => onChange({ type })}
     />
     <SelectField
       label="From location"
@@ -111,20 +100,10 @@ const FilterFields = ({ filters, places, onChange }: FilterFieldsProps) => (
         { value: "", name: "Any" },
         ...places.filter(({ id }) => id !== "").map(({ id, name }) => ({ value: id, name })),
       ]}
-      onChange={(location_id) => onChange({ ...filters, location_id })}
+      onChange={(location_id) => onChange({ location_id })}
     />
-    <TextField
-      label={`From (${zoneName()})`}
-      value={filters.from}
-      input={{ type: "datetime-local" }}
-      onInput={(from) => onChange({ ...filters, from })}
-    />
-    <TextField
-      label={`Before (${zoneName()})`}
-      value={filters.to}
-      input={{ type: "datetime-local" }}
-      onInput={(to) => onChange({ ...filters, to })}
-    />
+    <InstantField label="From" value={filters.from} onInput={(from) => onChange({ from })} />
+    <InstantField label="Before" value={filters.to} onInput={(to) => onChange({ to })} />
   </div>
 );
 

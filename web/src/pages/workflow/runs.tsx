@@ -1,6 +1,6 @@
 // The runs of a workflow, newest first.
-import { useState } from "preact/hooks";
 import type { WorkflowResult } from "../../../../src/model/result.ts";
+import { useAddress } from "../../address.ts";
 import { withQuery } from "../../api.ts";
 import { useList } from "../../lists.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
@@ -10,6 +10,7 @@ import { MoreButton } from "../../parts/more-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatMs } from "../../parts/number.ts";
 import { Time } from "../../parts/time.tsx";
+import { filterQuery, filtersOf } from "../../run-filters.ts";
 import { durationOf, formatCounts } from "../workflow-run/run.ts";
 import { RunState } from "../../parts/run-state.tsx";
 
@@ -21,13 +22,11 @@ const OUTCOMES = [
   { value: "WARNING", name: "Warning" },
   { value: "FAIL", name: "Failed" },
   { value: "NONE", name: "No call counted" },
-] as const;
-
-type Outcome = (typeof OUTCOMES)[number]["value"];
+];
 
 export function Runs({ workflowId }: { readonly workflowId: string }) {
-  const [category, setCategory] = useState<Outcome>("");
-  const [location_id, setLocation] = useState("");
+  const [address, change] = useAddress();
+  const { category, location_id } = filtersOf(address);
   const places = useLocations();
   const query = { order: "desc", limit: PAGE, category, location_id };
   const list = useList<WorkflowResult>(
@@ -44,8 +43,8 @@ export function Runs({ workflowId }: { readonly workflowId: string }) {
           <SelectField
             label="Outcome"
             value={category}
-            choices={[...OUTCOMES]}
-            onChange={setCategory}
+            choices={OUTCOMES}
+            onChange={(chosen) => change(filterQuery({ category: chosen }))}
           />
           <SelectField
             label="Location"
@@ -54,7 +53,7 @@ export function Runs({ workflowId }: { readonly workflowId: string }) {
               { value: "", name: "All" },
               ...places.filter(({ id }) => id !== "").map(({ id, name }) => ({ value: id, name })),
             ]}
-            onChange={setLocation}
+            onChange={(chosen) => change(filterQuery({ location_id: chosen }))}
           />
         </div>
       </header>
