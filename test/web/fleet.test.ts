@@ -133,7 +133,7 @@ it(
       .waitFor();
     await expectAccessible(page);
     await keepPicture(page, "audit");
-    await page.getByLabel("To (UTC)").fill("2026-01-01T00:00");
+    await page.getByLabel("Before (UTC)").fill("2026-01-01T00:00");
     await page.getByText("No changes in this period").waitFor();
 
     await page.setViewportSize({ width: 360, height: 740 });

@@ -35,7 +35,7 @@ export function Audit() {
           value={from}
           onInput={(at) => change({ from: at || undefined })}
         />
-        <InstantField label="To" value={to} onInput={(at) => change({ to: at || undefined })} />
+        <InstantField label="Before" value={to} onInput={(at) => change({ to: at || undefined })} />
       </div>
       <Entries from={from} to={to} />
     </>
