@@ -307,7 +307,10 @@ it("documents the statuses that are sent, 403 wherever a session may change some
   expect(unrefused.map(({ operationId }) => operationId)).toEqual(["signIn"]);
   const as = await api.caller("ann", null, "VIEWER");
   const signedIn = await api.send({ method: "POST", path: "/session/", as, body: {} });
-  const foreign = { cookie: String(signedIn.headers["set-cookie"]), origin: "https://other.example" };
+  const foreign = {
+    cookie: String(signedIn.headers["set-cookie"]),
+    origin: "https://other.example",
+  };
   const signOut = { method: "DELETE", path: "/session/", as: null, headers: foreign } as const;
   const { responses } = operations.find(({ operationId }) => operationId === "signOut") ?? {};
   expect((await api.send(signOut)).body).toEqual(
