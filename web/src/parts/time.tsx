@@ -1,5 +1,6 @@
 // Shows instants in UTC, with the local time on hover, or the other way round.
 import { signal } from "@preact/signals";
+import { localText, utcText } from "../clock.ts";
 
 const LOCAL_TIME = "local-time";
 
@@ -20,22 +21,14 @@ export function instantOf(text: string): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
 }
 
-const two = (n: number): string => String(n).padStart(2, "0");
-
 /** Returns the value of a date-time field for an instant, in the time that the reader chose. */
 export const instantText = (iso: string): string =>
   iso === "" ? "" : formatTime(iso).slice(0, 16).replace(" ", "T");
 
 /** `2026-11-22 14:05:09`, in UTC or in local time. */
 export function formatTime(iso: string | number, local = isLocalTime.value): string {
-  const date = new Date(iso);
-  const [day, time] = local
-    ? [
-        `${String(date.getFullYear()).padStart(4, "0")}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
-        `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`,
-      ]
-    : [date.toISOString().slice(0, 10), date.toISOString().slice(11, 19)];
-  return `${day} ${time}${local ? "" : " UTC"}`;
+  const ms = new Date(iso).getTime();
+  return local ? localText(ms, (at) => -new Date(at).getTimezoneOffset()) : utcText(ms);
 }
 
 const STEPS = [

@@ -1,0 +1,32 @@
+// Instants as days and clock times.
+import { expect, it } from "vitest";
+import { localText, utcText } from "../../web/src/clock.ts";
+
+/** Of a place whose clock is set back, or forward, at an instant. */
+const changes = (at: string, before: number, after: number) => (ms: number) =>
+  ms < Date.parse(at) ? before : after;
+
+const BERLIN = changes("2026-10-25T01:00Z", 120, 60);
+const LORD_HOWE = changes("2026-04-04T15:00Z", 660, 630);
+const ST_JOHNS = changes("2026-11-01T04:30Z", -150, -210);
+
+it.each([
+  ["2026-10-24T23:59:59Z", BERLIN, "2026-10-25 01:59:59"],
+  ["2026-10-25T00:00:00Z", BERLIN, "2026-10-25 02:00:00 +02:00"],
+  ["2026-10-25T00:59:59Z", BERLIN, "2026-10-25 02:59:59 +02:00"],
+  ["2026-10-25T01:00:00Z", BERLIN, "2026-10-25 02:00:00 +01:00"],
+  ["2026-10-25T02:00:00Z", BERLIN, "2026-10-25 03:00:00"],
+  ["2026-10-25T23:30:00Z", BERLIN, "2026-10-26 00:30:00"],
+  ["2026-04-04T14:29:59Z", LORD_HOWE, "2026-04-05 01:29:59"],
+  ["2026-04-04T14:30:00Z", LORD_HOWE, "2026-04-05 01:30:00 +11:00"],
+  ["2026-04-04T15:29:00Z", LORD_HOWE, "2026-04-05 01:59:00 +10:30"],
+  ["2026-11-01T04:30:00Z", ST_JOHNS, "2026-11-01 01:00:00 -03:30"],
+  ["2026-03-29T00:59:59Z", changes("2026-03-29T01:00Z", 60, 120), "2026-03-29 01:59:59"],
+  ["2026-03-29T01:00:00Z", changes("2026-03-29T01:00Z", 60, 120), "2026-03-29 03:00:00"],
+])("%s is a local time that is told from its double", (iso, offsetAt, text) => {
+  expect(localText(Date.parse(iso), offsetAt)).toBe(text);
+});
+
+it("is UTC without an offset", () => {
+  expect(utcText(Date.parse("2026-10-25T00:00:00Z"))).toBe("2026-10-25 00:00:00 UTC");
+});

@@ -1,0 +1,41 @@
+// Writes instants as days and clock times, in UTC or in local time.
+import { DAY_MS } from "../../src/model/periods.ts";
+
+/** Minutes to add to UTC at an instant. */
+export type OffsetAt = (ms: number) => number;
+
+const MINUTE_MS = 60_000;
+
+const two = (n: number): string => String(n).padStart(2, "0");
+
+/** `2026-11-22 14:05:09 UTC`. */
+export const utcText = (ms: number): string => `${shifted(ms, 0)} UTC`;
+
+/** `2026-11-22 14:05:09`; with the offset from UTC where the clock shows the same time twice. */
+export function localText(ms: number, offsetAt: OffsetAt): string {
+  const text = shifted(ms, offsetAt(ms));
+  return isRepeated(ms, offsetAt) ? `${text} ${offsetText(offsetAt(ms))}` : text;
+}
+
+/** Shifted by the offset, an instant has the local fields as its UTC fields. */
+function shifted(ms: number, offset: number): string {
+  const at = new Date(ms + offset * MINUTE_MS);
+  const year = String(at.getUTCFullYear()).padStart(4, "0");
+  const day = `${year}-${two(at.getUTCMonth() + 1)}-${two(at.getUTCDate())}`;
+  return `${day} ${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())}`;
+}
+
+/** Tells whether the clock shows this time again, after it was set back, or did so before. */
+function isRepeated(ms: number, offsetAt: OffsetAt): boolean {
+  const offset = offsetAt(ms);
+  return [ms - DAY_MS, ms + DAY_MS].some((near) => {
+    const other = offsetAt(near);
+    return other !== offset && offsetAt(ms + (offset - other) * MINUTE_MS) === other;
+  });
+}
+
+/** `+02:00`. */
+function offsetText(offset: number): string {
+  const minutes = Math.abs(offset);
+  return `${offset < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}
