@@ -1,6 +1,6 @@
 // Instants as days and clock times.
 import { expect, it } from "vitest";
-import { localText, utcText } from "../../web/src/clock.ts";
+import { localText, rangeText, utcText } from "../../web/src/clock.ts";
 
 /** Of a place whose clock is set back, or forward, at an instant. */
 const changes = (at: string, before: number, after: number) => (ms: number) =>
@@ -25,6 +25,20 @@ it.each([
   ["2026-03-29T01:00:00Z", changes("2026-03-29T01:00Z", 60, 120), "2026-03-29 03:00:00"],
 ])("%s is a local time that is told from its double", (iso, offsetAt, text) => {
   expect(localText(Date.parse(iso), offsetAt)).toBe(text);
+});
+
+it("writes the minutes of a range", () => {
+  const [from, to] = [Date.parse("2026-10-25T00:30Z"), Date.parse("2026-10-25T01:45Z")];
+  expect(rangeText(utcText(from), utcText(to))).toBe("2026-10-25 00:30 to 2026-10-25 01:45 UTC");
+  expect(rangeText(localText(from, BERLIN), localText(to, BERLIN))).toBe(
+    "2026-10-25 02:30 +02:00 to 2026-10-25 02:45 +01:00",
+  );
+  expect(
+    rangeText(
+      localText(from - 86_400_000, BERLIN),
+      localText(from, () => 0),
+    ),
+  ).toBe("2026-10-24 02:30 to 2026-10-25 00:30");
 });
 
 it("is UTC without an offset", () => {

@@ -153,6 +153,7 @@ it("zooms and switches the charts, and keeps the view in the address", TIMEOUT, 
   const days = ((to ?? 0) - (from ?? 0)) / 86_400_000;
   expect(days).toBeGreaterThan(1);
   expect(days).toBeLessThan(2.2);
+  await latency.getByText(/^[\d-]{10} \d\d:\d\d to [\d-]{10} \d\d:\d\d UTC$/).waitFor();
   await latency.getByRole("button", { name: "Zoom out" }).click();
   await expect.poll(() => page.url()).not.toContain(`from=${searchParams.get("from")}`);
   await latency.getByRole("button", { name: "Zoom in" }).focus();

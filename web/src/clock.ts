@@ -17,6 +17,12 @@ export function localText(ms: number, offsetAt: OffsetAt): string {
   return isRepeated(ms, offsetAt) ? `${text} ${offsetText(offsetAt(ms))}` : text;
 }
 
+/** `2026-11-22 14:05 to 2026-11-22 16:05 UTC`, of two instants as written above. */
+export const rangeText = (from: string, to: string): string =>
+  `${withoutSeconds(from).replace(" UTC", "")} to ${withoutSeconds(to)}`;
+
+const withoutSeconds = (text: string): string => text.replace(/:\d\d(?= |$)/, "");
+
 /** Shifted by the offset, an instant has the local fields as its UTC fields. */
 function shifted(ms: number, offset: number): string {
   const at = new Date(ms + offset * MINUTE_MS);

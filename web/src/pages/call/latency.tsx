@@ -1,5 +1,6 @@
 // Latency over time, by location, and its phases.
 import { useAddress } from "../../address.ts";
+import { rangeText } from "../../clock.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../locations.tsx";
 import { DASHES, SERIES_COLOURS } from "../../parts/chart-spec.ts";
@@ -63,7 +64,7 @@ export function LatencyChart({ view, series, places, change, onZoom }: LatencyCh
     <section class="card">
       <header>
         <h2>Latency: {isRaw ? "single calls" : MEASURES[view.measure]}</h2>
-        {!view.span && <span class="muted small">{rangeText(view.range)}</span>}
+        {!view.span && <span class="muted small">{zoomedText(view.range)}</span>}
       </header>
       {!isTimed && isAnyMade(all) && <NonePassed type={view.type} />}
       {times.length === 0 ? (
@@ -95,8 +96,7 @@ const measureText = (measure: View["measure"]): string =>
     ? ""
     : `${percentileText(measure)} In whole milliseconds; from 256 ms on, to within 1 %.`;
 
-const rangeText = ([from, to]: Range): string =>
-  `${formatTime(from).slice(0, 16)} to ${formatTime(to)}`;
+const zoomedText = ([from, to]: Range): string => rangeText(formatTime(from), formatTime(to));
 
 /** Marks the start of the change described at the top of the page. */
 const linesOf = (change: Change | undefined, [from, to]: Range) =>
