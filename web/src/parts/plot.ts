@@ -96,7 +96,7 @@ function optionsOf(box: HTMLElement, context: PlotContext): UPlot.Options {
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
     axes: axesOf(context),
-    series: [{}, ...inDrawOrder(spec()).map((one) => seriesOf(one, ink))],
+    series: [{}, ...inDrawOrder(spec()).map((one) => seriesOf(one, spec(), ink))],
     cursor: {
       y: false,
       drag: { x: true, y: false, setScale: false, dist: 4 },
@@ -163,12 +163,19 @@ function axesOf({ spec, ink }: PlotContext): UPlot.Axis[] {
   ];
 }
 
-function seriesOf({ colour, draw = "line", dash, phase }: ChartSeries, ink: Ink): UPlot.Series {
+/** In pixels; bars over another axis than time are as wide as what they count. */
+const WIDEST_IN_TIME = 64;
+
+function seriesOf(
+  { colour, draw = "line", dash, phase }: ChartSeries,
+  { isTime = true }: ChartSpec,
+  ink: Ink,
+): UPlot.Series {
   const stroke = (): string => ink.colour(colour);
   const points: UPlot.Series.Points = { size: 5, stroke, fill: stroke };
   if (draw === "bars")
     return {
-      paths: UPlot.paths.bars?.({ size: [0.86, 64], align: 1 }),
+      paths: UPlot.paths.bars?.({ size: [0.86, isTime ? WIDEST_IN_TIME : Infinity], align: 1 }),
       width: 0,
       fill: () => (phase ? ink.pattern(phase) : ink.colour(colour)),
       points: { show: false },
