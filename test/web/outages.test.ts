@@ -506,6 +506,20 @@ it("closes a dialog about what is gone", async () => {
   await seesItGone(`/tokens/${token.id}/`, "Edit Shop", "Token not found");
 });
 
+it("says what a setting, a frequency and a deletion have as their effect", async () => {
+  const { page } = await pages.open("/calls/new");
+  await page.getByText("Credentials are sent only to the setting's own domain.").waitFor();
+  await page.goto(`${pages.api}/calls/${many}`);
+  await page.getByRole("button", { name: "Deploy", exact: true }).first().click();
+  await page.getByText("Runs at multiples of this interval, counted from midnight").waitFor();
+  await pages.client.send("POST", "/environment/global/path", { value: "a" });
+  await page.goto(`${pages.api}/environment?workspace=global`);
+  await page.getByRole("button", { name: "Delete the variable path" }).click();
+  await page.getByText("Calls that use it will send the placeholder as written").waitFor();
+  await page.goto(`${pages.api}/locations`);
+  await page.getByText("Your queued runs").first().waitFor();
+});
+
 it("asks before it replaces a variable that others changed or deleted", async () => {
   const { client } = pages;
   const path = "/environment/shop/password";

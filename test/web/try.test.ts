@@ -50,7 +50,7 @@ async function makesWithKeyboard({ target, pages }: Try): Promise<void> {
   );
   await tabTo(page, "Fill in the form");
   await page.keyboard.press("Enter");
-  await page.getByText("Ignored, with no equivalent: --ntlm.").waitFor();
+  await page.getByText("Ignored, because Sonde has no equivalent: --ntlm.").waitFor();
   const valueOf = (label: string) => page.getByLabel(label, { exact: true }).inputValue();
   expect(await valueOf("URL")).toBe(`${target.url}/orders?page=1`);
   expect(await valueOf("Method")).toBe("POST");

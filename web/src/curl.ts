@@ -114,7 +114,8 @@ function readingOf(command: Command, end: string | undefined): CurlReading {
   const headers = [...command.headers, ...addedHeaders(command, sendsBody, decided)];
   const framing = headers.filter(({ key }) => isFramingHeader(key)).map(({ key }) => key);
   if (framing.length > 0) notes.push(`Ignored, since the agent sets them: ${framing.join(", ")}.`);
-  if (leftOut.length > 0) notes.push(`Ignored, with no equivalent: ${leftOut.join(", ")}.`);
+  if (leftOut.length > 0)
+    notes.push(`Ignored, because Sonde has no equivalent: ${leftOut.join(", ")}.`);
   const raw = [...command.query, ...(command.isGet ? rawOf(command) : [])];
   const request = {
     method: command.method ?? (command.isHead ? "HEAD" : sendsBody ? "POST" : "GET"),

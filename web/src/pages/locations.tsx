@@ -149,7 +149,7 @@ function Load(location: LocationHealth) {
         <dd>{formatCount(recent_calls)}</dd>
       </div>
       <div>
-        <dt>Your waiting runs</dt>
+        <dt>Your queued runs</dt>
         <dd>
           {formatCount(pending_runs)}
           {oldest_due && <span class="muted"> · first due {formatAgo(oldest_due, now())}</span>}

@@ -56,7 +56,7 @@ export function DeployFields(props: DeployFieldsProps) {
           value={draft.frequency}
           choices={FREQUENCY_CHOICES}
           fault={faultAt("frequency")}
-          hint="At multiples of this interval from midnight UTC."
+          hint="Runs at multiples of this interval, counted from midnight UTC."
           onChange={(value) => onChange({ frequency: value })}
         />
         <TextField

@@ -30,7 +30,7 @@ export function AuthFields({ draft, onChange, faultAt }: PartProps) {
           fault={faultAt("request.auth_id")}
           hint={
             host === undefined
-              ? "Its credentials go to its own domain only."
+              ? "Credentials are sent only to the setting's own domain."
               : `Settings whose domain covers ${host}.`
           }
           onChange={(id) => onChange({ auth_id: id || null, token_id: null })}

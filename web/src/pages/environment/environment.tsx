@@ -213,7 +213,7 @@ function VariableRow({
               <DeleteButton
                 what={`the variable ${name}`}
                 path={variablePath(workspace, name)}
-                consequence="Calls that use it keep the name as written, and their results say so."
+                consequence="Calls that use it will send the placeholder as written, and their results say so."
                 onDeleted={changed}
               />
             </>
