@@ -87,6 +87,31 @@ it(
     await page.keyboard.press("Enter");
     await expect.poll(() => page.url()).toBe(`${url}/calls/${ids[1999]}`);
 
+    // The way back leads to the same row, also from a link.
+    await page.getByRole("heading", { name: /^call 01999/ }).waitFor();
+    await page.goBack();
+    const last = page.locator("[data-row='1999']");
+    await last.waitFor();
+    expect(await last.getAttribute("tabindex")).toBe("0");
+    const top = () => table.evaluate(({ scrollTop }) => scrollTop);
+    await table.evaluate((element) => element.scrollTo(0, 50_000));
+    await page
+      .getByRole("link", { name: /^call 0090\d/ })
+      .first()
+      .click();
+    await page.getByRole("heading", { name: /^call 0090\d/ }).waitFor();
+    await page.goBack();
+    await expect.poll(top).toBe(50_000);
+    await page
+      .getByRole("link", { name: /^call 0090\d/ })
+      .first()
+      .waitFor();
+    await page.getByRole("link", { name: "Locations", exact: true }).click();
+    await page.getByRole("heading", { name: "Locations", level: 1 }).waitFor();
+    await page.getByRole("link", { name: "Calls", exact: true }).click();
+    await page.getByText("2,000 calls", { exact: true }).waitFor();
+    expect(await top()).toBe(0);
+
     await page.setViewportSize({ width: 360, height: 740 });
     await page.emulateMedia({ colorScheme: "dark" });
     await page.goto(`${url}/calls`);

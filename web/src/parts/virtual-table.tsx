@@ -6,7 +6,7 @@ import {
   observeElementRect,
   Virtualizer,
 } from "@tanstack/virtual-core";
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import "../styles/virtual-table.css";
 
@@ -41,10 +41,24 @@ export interface VirtualTableProps<T> {
   readonly onOpen: (row: T) => void;
 }
 
+/** Where the reader is in a table: browsers restore only the document's place. */
+interface Place {
+  /** Pixels. */
+  readonly top: number;
+  /** The index of the row that the keyboard reaches. */
+  readonly active: number;
+}
+
+/** Returns the place that the history's entry keeps. */
+const placeKept = (): Place =>
+  (history.state as { readonly place?: Place } | null)?.place ?? { top: 0, active: 0 };
+
+const keepPlace = (place: Place): void => history.replaceState({ place }, "");
+
 /** The size in pixels before the first measurement. */
 const FIRST_VIEW = { width: 1000, height: 700 };
 
-function useVirtualizer(count: number, rowHeight: number) {
+function useVirtualizer(count: number, rowHeight: number, top: number) {
   const view = useRef<HTMLDivElement>(null);
   const [, renderAgain] = useState({});
   const options = {
@@ -56,6 +70,8 @@ function useVirtualizer(count: number, rowHeight: number) {
     scrollToFn: elementScroll,
     overscan: 6,
     initialRect: FIRST_VIEW,
+    // Not in a table that may be too short to scroll.
+    initialOffset: count * rowHeight > innerHeight ? top : 0,
     onChange: () => renderAgain({}),
   };
   const [virtualizer] = useState(() => new Virtualizer<HTMLDivElement, HTMLElement>(options));
@@ -67,13 +83,9 @@ function useVirtualizer(count: number, rowHeight: number) {
   return { view, virtualizer };
 }
 
-export function VirtualTable<T>(props: VirtualTableProps<T>) {
-  const { label, kind, rows, keyOf, columns, rowHeight, onOpen } = props;
-  const { view, virtualizer } = useVirtualizer(rows.length, rowHeight);
-  const [active, setActive] = useState(0);
+/** Returns a ref: while true, the active row gets the focus once it is in the document. */
+function useFocus(view: RefObject<HTMLElement | null>, active: number): RefObject<boolean> {
   const wantsFocus = useRef(false);
-  const items = virtualizer.getVirtualItems();
-  const reached = items.some(({ index }) => index === active) ? active : items[0]?.index;
   useLayoutEffect(() => {
     if (!wantsFocus.current) return;
     const row = view.current?.querySelector<HTMLElement>(`[data-row="${active}"]`);
@@ -81,12 +93,28 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
     row.focus({ preventScroll: true });
     wantsFocus.current = false;
   });
+  return wantsFocus;
+}
+
+export function VirtualTable<T>(props: VirtualTableProps<T>) {
+  const { label, kind, rows, keyOf, columns, rowHeight, onOpen } = props;
+  const [first] = useState(placeKept);
+  const { view, virtualizer } = useVirtualizer(rows.length, rowHeight, first.top);
+  const [active, setActive] = useState(first.active);
+  const wantsFocus = useFocus(view, active);
+  const items = virtualizer.getVirtualItems();
+  const reached = items.some(({ index }) => index === active) ? active : items[0]?.index;
+  const keepAt = (row: number): void =>
+    keepPlace({ top: view.current?.scrollTop ?? 0, active: row });
   const onKeyDown = (event: KeyboardEvent): void => {
     const from = Number((event.target as HTMLElement).dataset["row"]);
     if (Number.isNaN(from)) return;
     const page = Math.max(1, Math.floor((view.current?.clientHeight ?? 0) / rowHeight) - 1);
     const next = moved(event.key, from, page, rows.length - 1);
-    if (event.key === "Enter") onOpen(rows[from] as T);
+    if (event.key === "Enter") {
+      keepAt(from);
+      onOpen(rows[from] as T);
+    }
     if (next === undefined) return;
     event.preventDefault();
     wantsFocus.current = true;
@@ -101,6 +129,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
       aria-label={label}
       aria-rowcount={rows.length + 1}
       onKeyDown={onKeyDown}
+      onClick={({ target }) => keepAt(rowOf(target as Element) ?? active)}
     >
       <Head {...props} />
       <div class="grid-body" role="rowgroup" style={{ height: `${virtualizer.getTotalSize()}px` }}>
@@ -143,6 +172,12 @@ const Cells = <T,>({
     ))}
   </>
 );
+
+/** Returns the index of the row that an element is in. */
+function rowOf(element: Element): number | undefined {
+  const row = element.closest<HTMLElement>("[data-row]");
+  return row ? Number(row.dataset["row"]) : undefined;
+}
 
 /** Returns the row that a key moves to; undefined if it moves nothing. */
 function moved(key: string, from: number, page: number, last: number): number | undefined {
