@@ -1,6 +1,6 @@
 // Instants as days and clock times.
-import { expect, it } from "vitest";
-import { localText, rangeText, utcText } from "../../web/src/clock.ts";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { localText, offsetHere, rangeText, utcText } from "../../web/src/clock.ts";
 
 /** Of a place whose clock is set back, or forward, at an instant. */
 const changes = (at: string, before: number, after: number) => (ms: number) =>
@@ -40,6 +40,16 @@ it("writes the minutes of a range", () => {
     ),
   ).toBe("2026-10-24 02:30 to 2026-10-25 00:30");
 });
+
+it.each(["Europe/Berlin", "America/St_Johns", "Asia/Kathmandu"])(
+  "is the time that was typed, in %s, also in a year of few digits",
+  (zone) => {
+    vi.stubEnv("TZ", zone);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    for (const text of ["0002-11-28 10:00:00", "0202-03-01 00:00:00", "2026-11-28 10:00:00"])
+      expect(localText(new Date(text.replace(" ", "T")).getTime(), offsetHere)).toBe(text);
+  },
+);
 
 it("is UTC without an offset", () => {
   expect(utcText(Date.parse("2026-10-25T00:00:00Z"))).toBe("2026-10-25 00:00:00 UTC");

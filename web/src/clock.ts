@@ -6,6 +6,18 @@ export type OffsetAt = (ms: number) => number;
 
 const MINUTE_MS = 60_000;
 
+/**
+ * The offset of the reader's machine. `getTimezoneOffset` leaves out the seconds of old offsets: a
+ * date-time field would change while its year is typed.
+ */
+export const offsetHere: OffsetAt = (ms) => {
+  const at = new Date(ms);
+  const local = new Date(0);
+  local.setUTCFullYear(at.getFullYear(), at.getMonth(), at.getDate());
+  local.setUTCHours(at.getHours(), at.getMinutes(), at.getSeconds(), at.getMilliseconds());
+  return (local.getTime() - ms) / MINUTE_MS;
+};
+
 const two = (n: number): string => String(n).padStart(2, "0");
 
 /** `2026-11-22 14:05:09 UTC`. */

@@ -1,6 +1,6 @@
 // Shows instants in UTC, with the local time on hover, or the other way round.
 import { signal } from "@preact/signals";
-import { localText, utcText } from "../clock.ts";
+import { localText, offsetHere, utcText } from "../clock.ts";
 
 const LOCAL_TIME = "local-time";
 
@@ -28,7 +28,7 @@ export const instantText = (iso: string): string =>
 /** `2026-11-22 14:05:09`, in UTC or in local time. */
 export function formatTime(iso: string | number, local = isLocalTime.value): string {
   const ms = new Date(iso).getTime();
-  return local ? localText(ms, (at) => -new Date(at).getTimezoneOffset()) : utcText(ms);
+  return local ? localText(ms, offsetHere) : utcText(ms);
 }
 
 const STEPS = [
