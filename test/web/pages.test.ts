@@ -172,8 +172,10 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     await title("Locations");
     await go("Reports");
     await title("Reports");
-    const sheets = `[...document.styleSheets].some(({ href }) => href?.includes("/reports-"))`;
-    expect(await page.evaluate(sheets)).toBe(true);
+    const rules = `[...document.styleSheets]
+      .filter(({ href }) => href?.includes("/reports-"))
+      .map(({ cssRules }) => cssRules.length > 0)`;
+    expect(await page.evaluate(rules)).toEqual([true]);
   });
 
   it("load by themselves once Sonde is reached again", async () => {

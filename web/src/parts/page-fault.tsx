@@ -36,12 +36,21 @@ function loadedLater<Props extends object>(load: Load<Props>): ComponentType<Pro
   };
 }
 
-/** Loads style sheets again that could not be loaded: Vite asks for each only once. */
+/** Style sheets that could not be loaded: Vite asks for each only once. */
+const failedStyles = new Set<HTMLLinkElement>();
+addEventListener(
+  "error",
+  ({ target }) => {
+    if (target instanceof HTMLLinkElement && target.rel === "stylesheet") failedStyles.add(target);
+  },
+  { capture: true },
+);
+
 async function loadStyles(): Promise<void> {
-  const links = document.querySelectorAll<HTMLLinkElement>('link[rel="stylesheet"]');
-  const missing = [...links].filter(({ sheet }) => !sheet);
+  const links = [...failedStyles];
+  failedStyles.clear();
   await Promise.all(
-    missing.map(
+    links.map(
       (link) =>
         new Promise((resolve, reject) => {
           const again = link.cloneNode() as HTMLLinkElement;
