@@ -20,9 +20,3 @@ export function useAddress(): readonly [
   };
   return [query, change];
 }
-
-/** Reads an instant of a query as ISO 8601; empty if it is none. */
-export function instantIn(text = ""): string {
-  const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? "" : date.toISOString();
-}

@@ -1,4 +1,4 @@
-// Writes instants as days and clock times, in UTC or in local time.
+// Reads instants, and writes them as days and clock times, in UTC or in local time.
 import { DAY_MS } from "../../src/model/periods.ts";
 
 /** Minutes to add to UTC at an instant. */
@@ -19,6 +19,12 @@ export const offsetHere: OffsetAt = (ms) => {
 };
 
 const two = (n: number): string => String(n).padStart(2, "0");
+
+/** Reads an instant of a query as ISO 8601; empty if it is none. */
+export function instantIn(text = ""): string {
+  const date = new Date(text);
+  return Number.isNaN(date.getTime()) ? "" : date.toISOString();
+}
 
 /** `2026-11-22 14:05:09 UTC`. */
 export const utcText = (ms: number): string => `${shifted(ms, 0)} UTC`;

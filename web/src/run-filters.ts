@@ -1,6 +1,6 @@
 // The filters of lists of runs, as a page's address keeps them: whoever opens a run and goes back
 // finds them again. The names differ from those of a call's charts.
-import { instantIn } from "./address.ts";
+import { instantIn } from "./clock.ts";
 import { OUTCOMES } from "./pages/result/outcomes.ts";
 
 export const CATEGORIES = ["PASS", "WARNING", "FAIL", "NONE"] as const;

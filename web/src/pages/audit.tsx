@@ -1,8 +1,9 @@
 // The audit trail: who changed which of the owner's objects, when and from where.
-import { instantIn, useAddress } from "../address.ts";
+import { useAddress } from "../address.ts";
 import { withQuery } from "../api.ts";
 import { deletedIn, keyWords, placeOf } from "../audit.ts";
 import type { AuditEntry, ObjectPlace } from "../audit.ts";
+import { instantIn } from "../clock.ts";
 import { useList } from "../lists.ts";
 import { InstantField } from "../parts/field.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
