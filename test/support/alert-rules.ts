@@ -78,8 +78,8 @@ export interface QuickRules extends Disposable {
 }
 
 /**
- * Copies the rules so that time runs faster: each `for`, interval, window and offset is divided by
- * `times`. The expressions and their thresholds stay as shipped.
+ * Copies the rules so that time runs faster: each `for`, interval, window, offset and age of a
+ * process is divided by `times`. The expressions and their thresholds stay as shipped.
  */
 export function quickRules(times: number): QuickRules {
   const folder = mkdtempSync(join(tmpdir(), "sonde-rules-"));
@@ -101,5 +101,6 @@ const quickRule = (rule: WrittenRule, times: number): WrittenRule => ({
   ...(rule.for && { for: shorter(rule.for, times) }),
   expr: rule.expr
     .replaceAll(/\[\d+[smhdw]\]/g, (window) => shorter(window, times))
-    .replaceAll(/\boffset \d+[smhdw]/g, (offset) => shorter(offset, times)),
+    .replaceAll(/\boffset \d+[smhdw]/g, (offset) => shorter(offset, times))
+    .replaceAll(/\bprocess_start_time_seconds < .*/g, (age) => `${age} / ${times}`),
 });
