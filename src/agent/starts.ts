@@ -65,7 +65,8 @@ export function createStarts(clock: Clock, count: number) {
       const taken: Start[] = [];
       if (spacing.nextAt(now) > now) return taken;
       for (let start = takePlace(now); start; start = takePlace(now)) {
-        const lateMs = now - start.ready;
+        // The clock may have been set back since.
+        const lateMs = Math.max(0, now - start.ready);
         spacing.began(now, lateMs);
         taken.push(start);
         if (lateMs < BACKLOG_AFTER_MS || taken.length === STARTS_A_TURN) break;

@@ -151,6 +151,12 @@ describe("starts", () => {
     expect(await startThree(system, NOW - 60_000, { ready: NOW })).toEqual([0, 10, 20]);
   });
 
+  it("leave no more space after a clock that was set back since they were ready", async () => {
+    const system = newTurns();
+    await learnCost(system);
+    expect(await startThree(system, NOW, { ready: NOW + 3_600_000 })).toEqual([0, 10, 20]);
+  });
+
   it("count a stall of the thread as one long call at most", async () => {
     const system = newTurns();
     await learnCost(system);
