@@ -98,7 +98,8 @@ export function createHeartbeats(settings: HeartbeatSettings) {
 
 /**
  * Counts unanswered heartbeats while the bus's server can be reached; otherwise the bus reports the
- * fault. The bus is not connected if the agent's key opens nothing, but the hub is silent for it.
+ * fault. `status()` does not tell: with a wrong key, the hub leaves every heartbeat unanswered, and
+ * the bus counts as not connected as soon as it cannot open a message.
  */
 function createSilence({ bus, log, metrics, locationId }: HeartbeatSettings) {
   let unanswered = 0;

@@ -15,7 +15,7 @@ const FIRST_COST_MS = 2;
 /** What a call takes is a moving average; this is the weight of the latest call. */
 const WEIGHT = 1 / 100;
 
-/** A call counts as at most so many average ones: a stall of the thread is no cost of a call. */
+/** Caps what one call adds to the average, in averages: a stall of the thread is not its cost. */
 const MOST_OF_AVERAGE = 10;
 
 /** A timer may fire this much later than asked for; the starts after it make up for it. */

@@ -153,7 +153,7 @@ function parse(
   return value;
 }
 
-/** Of a text with URLs. The password of a wrong one may contain any character. */
+/** Hides what may be secret in URLs. The password of a malformed one may contain any character. */
 const withoutCredentials = (text: string): string =>
   text.replace(/\/\/.*@/s, "//[redacted]@").replace(/(\/\/.*?[?#]).+/s, "$1[redacted]");
 

@@ -23,9 +23,12 @@ it.each([
   ["2026-11-01T04:30:00Z", ST_JOHNS, "2026-11-01 01:00:00 -03:30"],
   ["2026-03-29T00:59:59Z", changes("2026-03-29T01:00Z", 60, 120), "2026-03-29 01:59:59"],
   ["2026-03-29T01:00:00Z", changes("2026-03-29T01:00Z", 60, 120), "2026-03-29 03:00:00"],
-])("%s is a local time that is told from its double", (iso, offsetAt, text) => {
-  expect(localText(Date.parse(iso), offsetAt)).toBe(text);
-});
+])(
+  "%s has an offset in local time only if the clock shows the time twice",
+  (iso, offsetAt, text) => {
+    expect(localText(Date.parse(iso), offsetAt)).toBe(text);
+  },
+);
 
 it("writes the minutes of a range", () => {
   const [from, to] = [Date.parse("2026-10-25T00:30Z"), Date.parse("2026-10-25T01:45Z")];

@@ -90,7 +90,7 @@ function refusalOf({ level, methods, acceptsCode }: Endpoint): ErrorWords | unde
   return methods.includes("GET") || acceptsCode ? undefined : CROSS_SITE;
 }
 const CROSS_SITE = {
-  description: "The session's cookie came from another site",
+  description: "The request has a session's cookie, but does not come from Sonde's own pages",
   example:
     "A session makes changes from its own pages only; this request is from 'https://other.example'",
 };

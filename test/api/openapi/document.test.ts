@@ -339,10 +339,10 @@ it("says who may get an object, and which of its fields", async () => {
 });
 
 it("says of a list by an id, and of no other, when it is empty", async () => {
-  const told = (await operationsOf()).filter(({ description }) =>
+  const described = (await operationsOf()).filter(({ description }) =>
     description.includes("A filter by an id"),
   );
-  expect(told.map(({ path }) => path)).toEqual([
+  expect(described.map(({ path }) => path)).toEqual([
     "/api/2/calls/auth/{auth_id}/",
     "/api/2/workflows/call/{call_id}/",
     "/api/2/deployments/call/{call_id}/",
