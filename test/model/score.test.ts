@@ -1,6 +1,6 @@
 import { array, assert, double, integer, nat, property, tuple } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { partsOf, scoreOfParts } from "../../src/model/score.ts";
+import { bandOf, partsOf, scoreOfParts } from "../../src/model/score.ts";
 import type { LatencyCount, LocationLatencies } from "../../src/model/score.ts";
 import { scoreOf } from "../support/score.ts";
 
@@ -19,6 +19,8 @@ describe("a score", () => {
 
   it("is 0 with fewer than 24 calls, and where none passed", () => {
     expect(scoreOf(23, [at("a", times(23, 120))]).score).toBe(0);
+    expect(bandOf(scoreOf(23, [at("a", times(23, 120))]))).toBeNull();
+    expect(bandOf(scoreOf(24, [at("a", times(24, 120))]))).toBe("good");
     const nothing = scoreOf(30, []);
     expect(nothing).toMatchObject({ score: 0, pass_percent: 0, mean_test_length: 0 });
   });
@@ -38,12 +40,39 @@ describe("a score", () => {
     const { outliers, parts } = scoreOf(30, [{ location_id: "a", passed: [usual, uncertain] }]);
     expect(outliers).toBe(0);
     expect(parts.variation).toBeGreaterThan(0);
+    // Counted as one of two that took as long.
+    const both = { ...uncertain, uncertain: 0 };
+    const counted = [usual, both, uncertain];
+    expect(scoreOf(31, [{ location_id: "a", passed: counted }]).outliers).toBe(1);
   });
 
   it("judges each location by itself, and weighs them by their calls", () => {
     const { outliers, parts } = scoreOf(60, [at("a", times(30, 20)), at("b", times(30, 900))]);
     expect([outliers, parts.consistency]).toEqual([0, 1]);
   });
+
+  it("counts every location with a call that passed, and no other", () => {
+    const { passed, locations } = scoreOf(60, [at("a", times(30, 20)), at("b", [20]), at("c", [])]);
+    expect(passed).toBe(31);
+    expect(locations.map(({ location_id }) => location_id)).toEqual(["a", "b"]);
+  });
+});
+
+it("has the mean and the standard deviation of all latencies, wherever they were measured", () => {
+  const Latencies = array(integer({ min: 0, max: 60_000 }), { minLength: 1, maxLength: 20 });
+  assert(
+    property(array(Latencies, { minLength: 1, maxLength: 4 }), (perLocation) => {
+      const all = perLocation.flat();
+      const mean = all.reduce((a, b) => a + b) / all.length;
+      const variance = all.reduce((sum, each) => sum + (each - mean) ** 2, 0) / all.length;
+      const score = scoreOf(
+        all.length,
+        perLocation.map((latencies, n) => at(`${n}`, latencies)),
+      );
+      expect(score.mean_test_length).toBeCloseTo(mean, 6);
+      expect(score.sd_test_length).toBeCloseTo(Math.sqrt(variance), 4);
+    }),
+  );
 });
 
 it("has a consistency of 1 where all calls of a location take the same time", () => {
