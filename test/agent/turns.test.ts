@@ -169,6 +169,21 @@ describe("starts", () => {
     expect(await startThree(system, NOW)).toEqual([0, 11, 22]);
   });
 
+  it("do not count as a call's what the thread does while none runs", async () => {
+    const system = newTurns();
+    await learnCost(system);
+    const { clock, held, done, start } = system;
+    for (let n = 0; n < 100; n += 1) {
+      clock.work(60);
+      start(`run ${n}`);
+      await turnsOfLoop(3);
+      clock.work(6);
+      held.pop()?.release();
+    }
+    done.length = 0;
+    expect(await startThree(system, NOW)).toEqual([0, 10, 20]);
+  });
+
   it("do not wait for a clock that was set back", async () => {
     const { clock, done, start } = newTurns();
     start("first");
