@@ -6,6 +6,7 @@ import {
   EMPTY_SUMMARY,
   bucketOf,
   countOnly,
+  endOfBucket,
   mergeSummaries,
   percentiles,
   skewness,
@@ -72,7 +73,10 @@ describe("a summary of latencies", () => {
   it("has the moments of a two-pass computation", () => {
     fc.assert(
       fc.property(anyLatencies, (latencies) => {
-        expectClose(numbersOf(summaryOf(...latencies)), reference(latencies));
+        const summary = summaryOf(...latencies);
+        expectClose(numbersOf(summary), reference(latencies));
+        const inBuckets = [...summary.buckets.values()].reduce((sum, count) => sum + count, 0);
+        expect(inBuckets).toBe(latencies.length);
       }),
     );
   });
@@ -164,6 +168,17 @@ describe("a bucket", () => {
     );
     expect([255, 256, 257, 511, 513].map(bucketOf)).toEqual([255, 256, 256, 510, 512]);
     expect(bucketOf(7_200_000)).toBe(bucketOf(3_600_000));
+  });
+
+  it("ends where the next one begins", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 3_500_000 }), (latency) => {
+        const bucket = bucketOf(latency);
+        const end = endOfBucket(bucket);
+        expect([bucketOf(end - 1), bucketOf(end)]).toEqual([bucket, end]);
+      }),
+      { examples: [[0], [255], [256], [511], [512]] },
+    );
   });
 });
 
