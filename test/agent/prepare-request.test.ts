@@ -387,7 +387,7 @@ describe("the credentials of a call", () => {
 });
 
 describe("a client certificate", () => {
-  const { good, authority } = createCertificates();
+  const { good, selfSigned, weak, authority } = createCertificates();
   const caller = createHttpCaller({
     clock: systemClock,
     egress,
@@ -408,12 +408,16 @@ describe("a client certificate", () => {
     expect(result.meta).toMatchObject({ result: "COMPLETE", message: null });
   });
 
-  it("that cannot be read prevents the call", async () => {
+  it.each([
+    ["has a key that cannot be read", "nonsense"],
+    ["has the key of another certificate", selfSigned.key],
+    ["has a key of another kind", weak.key],
+  ])("that %s prevents the call", async (_, ssl_key) => {
     await using target = await startTarget(undefined, { tls });
     const result = await run({
       request: { url: target.url },
       authorization: setting("NONE", {
-        settings: { ssl_cert: good.cert, ssl_key: "nonsense" },
+        settings: { ssl_cert: good.cert, ssl_key },
       }),
       caller,
     });

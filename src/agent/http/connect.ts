@@ -1,5 +1,6 @@
 // Opens a fresh connection: lookup, egress check, TCP, TLS; all but the check are timed. Only
 // checked addresses are dialled.
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
@@ -142,6 +143,10 @@ function contextOf(
 ): SecureContext {
   if (!clientCertificate) return secureContext;
   try {
+    const { cert, key } = clientCertificate;
+    // OpenSSL compares keys of one kind only: with a key of another, it presents no certificate.
+    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+      throw new Error("the private key is not that of the certificate");
     return certifiedContext(clientCertificate);
   } catch (cause) {
     throw new CallFailure(
