@@ -147,7 +147,8 @@ async function visit(network: Network, trace: Trace, attempt: Attempt): Promise<
       socket.destroy();
     }
   } catch (cause) {
-    endTrace(trace, network.clock);
+    // A body that arrived whole but does not decode ended the exchange with its last byte.
+    if (trace.phases.download === null) endTrace(trace, network.clock);
     // The time it took would reveal why the name has no address.
     if (cause instanceof CallFailure && cause.code === "dns_not_found") trace.ended = trace.started;
     throw cause;

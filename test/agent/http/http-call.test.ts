@@ -35,6 +35,25 @@ describe("the phases of a call", () => {
     expect(sum).toBeLessThanOrEqual((total ?? 0) + 0.01);
   });
 
+  it("end with the last byte of a body that does not decode", async () => {
+    let [now, answered] = [0, false];
+    await using target = await startTarget((_, response) => {
+      answered = true;
+      response.writeHead(200, { "content-encoding": "gzip", "content-length": 4 }).end("text");
+    });
+    const busy = (): number => {
+      if (answered) now = 5000; // from here on, the agent decodes
+      return 0;
+    };
+    const caller = createHttpCaller({
+      clock: { ...systemClock, monotonic: () => now, busy },
+      egress: parseEgressAllow(["127.0.0.1"]),
+    });
+    const outcome = await caller.call(requestOf(target.url), DEFAULT_BEHAVIOUR);
+    expect(outcome.message).toBe("malformed_response: the body is not valid gzip");
+    expect(timingOfCall(outcome)).toMatchObject({ download: 0, total: 0 });
+  });
+
   it("leave out the lookup of an address and the handshake of plain http", async () => {
     await using target = await startTarget();
     const timing = timingOfCall(await call(target.url));
