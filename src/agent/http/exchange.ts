@@ -40,9 +40,18 @@ export function exchange(
     const expire = (): void => settle(overdue(trace));
     if (deadline.isOver()) return expire();
     deadline.watch(expire);
+    const complete = (): void => {
+      // After a reset, undici treats a body without a length as complete.
+      if (failed) return;
+      timer.complete();
+      socket.destroy(); // undici would destroy it with an error, which costs a stack trace
+      response.end();
+    };
     const fail = (cause: unknown): void => {
       // Anything after a complete response is not part of it.
       if (trace.phases.download !== null) return;
+      // undici misreads a length with a space after it.
+      if (response.isWhole()) return complete();
       settle(exchangeFailure(cause, trace.response !== null));
     };
     socket.once("error", fail);
@@ -55,13 +64,7 @@ export function exchange(
       onRequestSent: () => onceWritten(socket, timer.uploaded),
       onResponseStart: response.onResponseStart,
       onResponseData: response.onResponseData,
-      onResponseEnd() {
-        // After a reset, undici treats a body without a length as complete.
-        if (failed) return;
-        timer.complete();
-        socket.destroy(); // undici would destroy it with an error, which costs a stack trace
-        response.end();
-      },
+      onResponseEnd: complete,
       onResponseError: (_, cause) => fail(cause),
     });
   });

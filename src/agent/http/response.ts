@@ -26,6 +26,8 @@ export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailu
   let freed = false;
   const body = createKeptBody();
   const headerOf = (name: string): string => valueOf(trace.response?.headers ?? [], name);
+  /** Whether as many bytes arrived as the head announces. */
+  const isWhole = (): boolean => size === Number(headerOf("content-length") || NaN);
 
   const decode = (controller: Controller, chunk: Buffer): void => {
     // Made on the first byte: a response to HEAD has the header, but no body to decode.
@@ -36,7 +38,7 @@ export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailu
     });
     if (decoder.write(chunk)) return;
     // If paused after the last byte, undici would treat the close that follows as premature.
-    if (size === Number(headerOf("content-length") || NaN)) return;
+    if (isWhole()) return;
     pauseFor(decoder, controller, trace, clock);
   };
 
@@ -63,6 +65,7 @@ export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailu
       else if (codings.length === 0) body.add(chunk);
       else decode(controller, chunk);
     },
+    isWhole,
     /** Call it after the last byte. */
     end(): void {
       if (freed) return;
