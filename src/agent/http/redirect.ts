@@ -1,4 +1,5 @@
 // Decides where a redirect leads and which parts of the request follow it.
+import { isUtf8 } from "node:buffer";
 import { isCredential } from "../../model/mask.ts";
 import type { KeyValue } from "../../model/fields.ts";
 import type { Behaviour } from "./behaviour.ts";
@@ -32,8 +33,7 @@ export function redirectedRequest(
 
 function locationOf(headers: readonly KeyValue[], base: URL): URL {
   const location = headers.find(({ key }) => key.toLowerCase() === "location");
-  // Headers have one character per byte, and a Location in UTF-8 is not rare.
-  const text = Buffer.from(location?.value ?? "", "latin1").toString();
+  const text = textOfLocation(location?.value ?? "");
   if (text === "" || !URL.canParse(text, base.href))
     throw new CallFailure("redirect_invalid", "the redirect names no valid location");
   const url = new URL(text, base);
@@ -51,6 +51,17 @@ function locationOf(headers: readonly KeyValue[], base: URL): URL {
       `the redirect leads to ${url.protocol} instead of http or https`,
     );
   return url;
+}
+
+/**
+ * Headers have one character per byte, and a Location in UTF-8 is not rare. Bytes of another
+ * encoding lead to where they do in cURL.
+ */
+function textOfLocation(value: string): string {
+  const bytes = Buffer.from(value, "latin1");
+  return isUtf8(bytes)
+    ? bytes.toString()
+    : value.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
 }
 
 /** RFC 9110 section 15.4: 301, 302 and 303 become GET without content, except GET and HEAD. */

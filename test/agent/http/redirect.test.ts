@@ -85,6 +85,7 @@ describe("a redirect", () => {
     [`/part#${"y".repeat(33_000)}`, "/part"],
     ["HTTP://user:pass@127.0.0.1:PORT/login", "/login"],
     ["/gr\u00c3\u00bc\u00c3\u009fe", "/gr%C3%BC%C3%9Fe"],
+    ["/gr\u00fc\u00dfe?\u00fc", "/gr%fc%dfe?%fc"],
   ])("to %s is followed to %s", async (location, path) => {
     let port = 0;
     await using target = await startTarget((request, response) =>
