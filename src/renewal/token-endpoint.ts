@@ -4,6 +4,7 @@ import type { LookupOptions } from "node:dns";
 import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
 import { callbackify } from "node:util";
+import { gunzipSync } from "node:zlib";
 import type { EgressRules } from "../net/egress.ts";
 import { limitReading } from "../net/limit-reading.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
@@ -56,14 +57,15 @@ export async function askForToken(
     });
   const dispatcher = new Agent({ connect, maxResponseSize: MAX_ANSWER_BYTES });
   try {
-    const { statusCode, body: content } = await request(url, {
+    const answered = await request(url, {
       dispatcher,
       method,
       headers,
       body,
       signal: deadline,
     });
-    return read(statusCode, await content.text());
+    const isGzip = /^(?:x-)?gzip$/i.test(String(answered.headers["content-encoding"]));
+    return read(answered.statusCode, await answered.body.bytes(), isGzip);
   } catch (cause) {
     if (deadline.aborted)
       return {
@@ -99,8 +101,8 @@ const permittedLookup = ({ resolver, egress }: TokenNetwork, port: number): Look
     return permitted.map((address) => ({ address, family: isIP(address) }));
   });
 
-function read(status: number, text: string): TokenAnswer {
-  const answer = parsed(text);
+function read(status: number, content: Uint8Array, isGzip: boolean): TokenAnswer {
+  const answer = parsed(content, isGzip);
   const isSuccess = status >= 200 && status <= 299;
   if (isSuccess && !answer)
     return { reason: "the token endpoint answered with something other than JSON" };
@@ -111,9 +113,11 @@ function read(status: number, text: string): TokenAnswer {
   return { reason: `the token endpoint answered ${status}${code}` };
 }
 
-function parsed(text: string): Record<string, unknown> | undefined {
+/** Some endpoints compress unasked, as RFC 9110 section 12.5.3 lets them. */
+function parsed(content: Uint8Array, isGzip: boolean): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const plain = isGzip ? gunzipSync(content, { maxOutputLength: MAX_ANSWER_BYTES }) : content;
+    const value: unknown = JSON.parse(new TextDecoder().decode(plain));
     return typeof value === "object" && value !== null && !Array.isArray(value)
       ? { ...value }
       : undefined;

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHostResolver } from "../../src/net/resolve-host.ts";
@@ -50,6 +51,19 @@ it.each([
   expect(await ask("http://127.0.0.1:0", { allow: [allow] })).toEqual({
     reason,
   });
+});
+
+const NO_JSON = { reason: "the token endpoint answered with something other than JSON" };
+
+it.each([
+  ["is read", gzipSync('{"access_token":"new"}'), { answer: { access_token: "new" } }],
+  ["that is cut short is not", gzipSync('{"access_token":"new"}').subarray(0, -8), NO_JSON],
+  ["that expands beyond the limit is not", gzipSync(" ".repeat(300 * 1024) + "{}"), NO_JSON],
+])("an answer that is compressed unasked %s", async (_, content, expected) => {
+  await using target = await startTarget((_request, response) =>
+    response.writeHead(200, { "content-encoding": "gzip" }).end(content),
+  );
+  expect(await ask(target.url, { allow: ["127.0.0.1"] })).toEqual(expected);
 });
 
 it("reads no more than the limit, however the answer is framed", async () => {
