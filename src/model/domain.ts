@@ -7,10 +7,13 @@ import { hostOf } from "./url.ts";
 /** A name as URLs hold it, with `_`, which internal names may have, or an IPv6 address. */
 const HOST = /^[\w-]+(?:\.[\w-]+)*\.?$|^\[[0-9a-f:.]+\]$/;
 
+const BARE_IPV6 = /^[0-9a-f.]*:[0-9a-f:.]*$/i;
+
 /** The normal form of `meta.domain`; undefined unless `text` is a host. */
 export function toDomain(text: string): string | undefined {
-  const isHost = /^[^/?#@:%{}\s\\]+$|^\[[0-9a-f:.]+\]$/i.test(text);
-  const host = isHost ? hostOf(`http://${text}/`) : undefined;
+  const name = BARE_IPV6.test(text) ? `[${text}]` : text;
+  const isHost = /^[^/?#@:%{}\s\\]+$|^\[[0-9a-f:.]+\]$/i.test(name);
+  const host = isHost ? hostOf(`http://${name}/`) : undefined;
   return host !== undefined && HOST.test(host) ? host : undefined;
 }
 

@@ -255,6 +255,11 @@ it.each([
   expect(meta).toMatchObject({ domain });
 });
 
+it.each(["::1", "2001:DB8:0::1", "::ffff:192.0.2.7"])("takes %s as URLs write it", async (text) => {
+  const { meta } = await createAuthSetting(api, { meta: { name: "n", domain: text } });
+  expect(meta).toMatchObject({ domain: new URL(`http://[${text}]`).hostname });
+});
+
 it.each<[string, object, string]>([
   ["no name", { ...least, meta: { domain: "a.test" } }, "'meta.name' is a required property"],
   ["no type", { meta: least.meta, settings: {} }, "'settings.auth_type' is a required property"],
