@@ -207,7 +207,7 @@ describe("without an exception", () => {
     ["64:ff9b::a00:1", "private behind NAT64"],
     ["64:ff9b:1::808:808", "local NAT64"],
     ["2606:4700:a00:1::", "private behind NAT64 with a prefix of 32 bits"],
-    ["2606:4700:7f:0:1::", "loopback behind NAT64 with a prefix of 40 bits"],
+    ["2606:4700:ac:1001:2::", "private behind NAT64 with a prefix of 40 bits"],
     ["2606:4700:64:c0a8:1:100::", "private behind NAT64 with a prefix of 48 bits"],
     ["2606:4700:64:ac:10:1::", "private behind NAT64 with a prefix of 56 bits"],
     ["2606:4700:64::a:0:100:0", "private behind NAT64 with a prefix of 64 bits"],
