@@ -15,8 +15,8 @@ export interface Bucket {
 }
 
 /**
- * The latencies of one location. Quartiles and `outlier_from` are null if no call passed, or if
- * retention has removed counters.
+ * The latencies of one location. Quartiles and `outlier_from` are null if no call passed; they and
+ * `outliers` are null if retention has removed counters.
  */
 export interface Spread {
   readonly location_id: string;
@@ -28,7 +28,7 @@ export interface Spread {
   readonly q3: number | null;
   /** A latency from here on, in milliseconds, is an outlier. */
   readonly outlier_from: number | null;
-  readonly outliers: number;
+  readonly outliers: number | null;
 }
 
 export interface Histogram {
@@ -90,7 +90,8 @@ const PASSED = MADE_CODES.filter((code) => categoryOf(code) === "PASS");
 function spreadOf(location_id: string, summaries: PeriodSummaries): Spread {
   const made = select(summaries, MADE_CODES).count;
   const summary = select(summaries, PASSED);
-  const none = { q1: null, median: null, q3: null, outlier_from: null, outliers: 0 };
+  const uncounted = summary.count === 0 ? 0 : null;
+  const none = { q1: null, median: null, q3: null, outlier_from: null, outliers: uncounted };
   if (!isInBuckets(summary)) return { location_id, made, passed: summary.count, ...none };
   const passed = [...summary.buckets].map(([latency, count]) => ({ latency, count, uncertain: 0 }));
   const { q1, median, q3, outlier_from, outliers } = measureLocation({

@@ -95,7 +95,7 @@ describe.each(storeKinds)("the histogram of a call on %s", (storeKind) => {
         outliers,
       })),
     );
-    expect(body.locations.some(({ outliers }) => outliers > 0)).toBe(true);
+    expect(body.locations.some(({ outliers }) => (outliers ?? 0) > 0)).toBe(true);
   });
 
   it("counts every result, and a location where no call passed", async () => {
@@ -114,6 +114,21 @@ describe.each(storeKinds)("the histogram of a call on %s", (storeKind) => {
     expect(answer.body.locations).toMatchObject([
       { location_id: "far", made: 1, passed: 0, median: null, outlier_from: null, outliers: 0 },
     ]);
+  });
+
+  it("has no outliers to count where retention has removed the counters", async () => {
+    const { id: old } = await createCall(api);
+    const run = aRun({ target_id: old, location_id: "far", due_time: T0 - 700 * DAY });
+    await api.store.pendingRuns.insert([run]);
+    await api.store.results.record([aReport(run)]);
+    const kept = { details: 0, raw: 0, hours: T0 - 300 * DAY, audit: 0 };
+    await api.store.retention.remove("percentiles", { kept, after: undefined, limit: 10 });
+    const { body } = await api.send<Answer>({
+      path: `/calls/${old}/histogram/?time=${new Date(run.due_time).toISOString()}`,
+    });
+    expect(body).toMatchObject({ count: 1, buckets: null });
+    const none = { q1: null, median: null, q3: null, outlier_from: null, outliers: null };
+    expect(body.locations).toEqual([{ location_id: "far", made: 1, passed: 1, ...none }]);
   });
 
   it("counts runs without a call, which have no latency", async () => {

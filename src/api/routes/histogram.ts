@@ -56,11 +56,11 @@ const HistogramSchema = named(
         median: Quartile,
         q3: Quartile,
         outlier_from: nullable(Ms),
-        outliers: Count,
+        outliers: nullable(Count),
       }),
       {
         description:
-          "where calls were made: a latency from `outlier_from` on is an outlier; null where none passed",
+          "where calls were made: a latency from `outlier_from` on is an outlier; null where none passed, or where retention has removed counters",
       },
     ),
     results: Type.Array(Type.Object({ result: Type.Enum([...RESULT_CODES]), count: Count }), {

@@ -24,7 +24,7 @@ export function HistogramChart({
 }: DistributionProps & Pick<View, "type">) {
   // A bucket that begins below the limit counts as below it, even if its calls were longer.
   const fences = locations.flatMap(({ location_id, outlier_from, outliers }) =>
-    outlier_from === null
+    outlier_from === null || outliers === null
       ? []
       : [{ location_id, outlier_from: wholeFrom(outlier_from, buckets ?? []), outliers }],
   );
