@@ -25,6 +25,12 @@ describe("a score", () => {
     expect(nothing).toMatchObject({ score: 0, pass_percent: 0, mean_test_length: 0 });
   });
 
+  it("has the percentages of its counts, without the error of a rounded share", () => {
+    expect(scoreOf(25, [at("a", times(14, 100))]).pass_percent).toBe(56);
+    const slow = scoreOf(100, [at("a", [...times(93, 100), ...times(7, 900)])]);
+    expect([slow.outliers, slow.outlier_percent]).toEqual([7, 7]);
+  });
+
   it("finds quartiles between latencies, and outliers beyond their fence", () => {
     // In order: 10, 20, 30, 40, so the quartiles are at 0.75, 1.5 and 2.25.
     const [spread] = scoreOf(24, [at("a", [40, 10, 30, 20])]).locations;
