@@ -1,4 +1,4 @@
-// What the forms offer to share with an organization, in a real browser.
+// What forms offer to share, and what readers see of it, in a real browser.
 import { expect, it } from "vitest";
 import { runSonde } from "../support/process.ts";
 import { startPages } from "../support/pages.ts";
@@ -10,15 +10,21 @@ const FIELDS = [
   ["/workflows/new", /^Share with the organization/],
 ] as const;
 
+type Pages = Awaited<ReturnType<typeof startPages>>;
+
+/** Creates an EDITOR key of ann in the organization acme; the client's owner has none. */
+async function colleagueKey({ sonde }: Pages): Promise<string> {
+  const create = ["keys", "create", "--owner", "ann", "--org", "acme", "--level", "EDITOR"];
+  const { stdout } = await runSonde(create, { env: { SONDE_DATA_DIR: sonde.dataDir } });
+  return (JSON.parse(stdout) as { readonly api_key: string }).api_key;
+}
+
 it(
   "a form offers an organization to keys that have one, and to objects that are shared",
   { timeout: 120_000 },
   async () => {
     await using pages = await startPages();
-    const env = { SONDE_DATA_DIR: pages.sonde.dataDir };
-    const create = ["keys", "create", "--owner", "ann", "--org", "acme", "--level", "EDITOR"];
-    const { stdout } = await runSonde(create, { env });
-    const { api_key: key } = JSON.parse(stdout) as { readonly api_key: string };
+    const key = await colleagueKey(pages);
     const { page, faults } = await pages.open("/calls/new", { key });
     const alone = await pages.open("/calls/new");
 
@@ -65,3 +71,19 @@ it(
     expect([...faults, ...alone.faults]).toEqual([]);
   },
 );
+
+it("statistics that may not be read are asked for once", { timeout: 120_000 }, async () => {
+  await using pages = await startPages();
+  const { id } = await pages.client.send<{ readonly id: string }>("POST", "/calls/", {
+    meta: { name: "Shared twice" },
+    request: { method: "GET", url: "https://shop.example/" },
+    access: { settings: true, org: true },
+  });
+  const { page, requested } = await pages.open(`/calls/${id}`, { key: await colleagueKey(pages) });
+  const asked = (): number => requested.filter((url) => url.includes("kind=DAY&limit=57")).length;
+  await page.getByLabel("Which calls").waitFor();
+  // A page that asked again and again did so about once in each of these round trips.
+  const asks = "fetch('api/2/session/').then((answer) => answer.text())";
+  for (let n = 0; n < 100; n += 1) await page.evaluate(asks);
+  expect(asked()).toBeLessThan(5);
+});
