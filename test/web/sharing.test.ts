@@ -1,7 +1,7 @@
 // What forms offer to share, and what readers see of it, in a real browser.
 import { expect, it } from "vitest";
 import { runSonde } from "../support/process.ts";
-import { startPages } from "../support/pages.ts";
+import { expectAccessible, startPages } from "../support/pages.ts";
 
 const FIELDS = [
   ["/calls/new", /^Your organization sees the call/],
@@ -18,6 +18,13 @@ async function colleagueKey({ sonde }: Pages): Promise<string> {
   const { stdout } = await runSonde(create, { env: { SONDE_DATA_DIR: sonde.dataDir } });
   return (JSON.parse(stdout) as { readonly api_key: string }).api_key;
 }
+
+/** Creates a call of the client's owner, and resolves to its id. */
+const createShared = async ({ client }: Pages, access: object): Promise<string> => {
+  const request = { method: "GET", url: "https://shop.example/" };
+  const body = { meta: { name: "Shared" }, request, access };
+  return (await client.send<{ readonly id: string }>("POST", "/calls/", body)).id;
+};
 
 it(
   "a form offers an organization to keys that have one, and to objects that are shared",
@@ -74,11 +81,7 @@ it(
 
 it("statistics that may not be read are asked for once", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
-  const { id } = await pages.client.send<{ readonly id: string }>("POST", "/calls/", {
-    meta: { name: "Shared twice" },
-    request: { method: "GET", url: "https://shop.example/" },
-    access: { settings: true, org: true },
-  });
+  const id = await createShared(pages, { settings: true, org: true });
   const { page, requested } = await pages.open(`/calls/${id}`, { key: await colleagueKey(pages) });
   const asked = (): number => requested.filter((url) => url.includes("kind=DAY&limit=57")).length;
   await page.getByLabel("Which calls").waitFor();
@@ -86,4 +89,37 @@ it("statistics that may not be read are asked for once", { timeout: 120_000 }, a
   const asks = "fetch('api/2/session/').then((answer) => answer.text())";
   for (let n = 0; n < 100; n += 1) await page.evaluate(asks);
   expect(asked()).toBeLessThan(5);
+});
+
+it("a call says which of its parts are not shared", { timeout: 120_000 }, async () => {
+  await using pages = await startPages();
+  const { page, faults } = await pages.open("/calls", { key: await colleagueKey(pages) });
+  const notShared = page.getByText(/^The owner does not share the /);
+  const downloads = page.getByRole("link", { name: /^Download as CSV/ });
+  const open = async (access: object): Promise<void> => {
+    await page.goto(`${pages.api}/calls/${await createShared(pages, access)}`);
+    await page.getByRole("heading", { name: "Shared", level: 1 }).waitFor();
+    await notShared.first().waitFor();
+  };
+
+  await open({ settings: true });
+  expect(await notShared.allTextContents()).toEqual([
+    "The owner does not share the statistics of this call with you.",
+    "The owner does not share the runs of this call with you.",
+  ]);
+  expect(await downloads.count()).toBe(0);
+  await expectAccessible(page);
+
+  await open({ settings: true, stats: true });
+  expect(await notShared.count()).toBe(1);
+  expect(await downloads.allTextContents()).toEqual(["Download as CSV: statistics"]);
+  await page.getByRole("heading", { name: "No calls in this range" }).waitFor();
+  await page.getByRole("group", { name: "Range" }).getByText("Hour").click();
+  await page.getByText(/^Each point of this range is one call/).waitFor();
+
+  await open({ settings: true, results: true });
+  expect(await notShared.count()).toBe(1);
+  await page.getByText("No runs yet.").waitFor();
+  expect(await page.getByText("API Call not found").count()).toBe(0);
+  expect(faults).toEqual([]);
 });

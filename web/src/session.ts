@@ -108,11 +108,21 @@ export const isMine = (meta: { readonly owner: string }): boolean =>
  * Tells whether the signed-in user may run and deploy a call or a workflow: its owner may, and the
  * members of the organization that it is shared with; the community never may.
  */
-export const mayRun = (target: {
+export const mayRun = (target: Shared): boolean => has("EDITOR") && isInside(target);
+
+/** Tells whether the signed-in user may read a call's results, or its statistics. */
+export const maySee = <P extends "results" | "stats">(
+  part: P,
+  call: Shared & { readonly access: Readonly<Record<P, boolean>> },
+): boolean => call.access[part] || isInside(call);
+
+interface Shared {
   readonly meta: { readonly owner: string };
   readonly access: { readonly org: boolean };
-}): boolean =>
-  has("EDITOR") && (isMine(target.meta) || (target.access.org && session.value?.org != null));
+}
+
+const isInside = ({ meta, access }: Shared): boolean =>
+  isMine(meta) || (access.org && session.value?.org != null);
 
 /**
  * Tells whether a form offers to share an object with the organization: a key may have none. What

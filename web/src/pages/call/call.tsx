@@ -14,7 +14,7 @@ import { Deployments } from "../../parts/deploy.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
 import { useRead } from "../../queries.ts";
-import { mayRun } from "../../session.ts";
+import { mayRun, maySee } from "../../session.ts";
 import "../../styles/call.css";
 import { AtAGlance } from "./at-a-glance.tsx";
 import { Calendar } from "./calendar.tsx";
@@ -50,6 +50,7 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
     );
   const target = { kind: "call", id, name: call.meta.name } as const;
   const isRunnable = mayRun(call);
+  const [seesStats, seesRuns] = [maySee("stats", call), maySee("results", call)];
   // It was deleted meanwhile. The cards with forms stay, with what the reader has typed.
   const gone = missingOf(error);
   const state = overview.error ? null : overview.data?.now;
@@ -65,25 +66,37 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
             onRun={isRunnable ? () => setRuns((runs ?? 0) + 1) : undefined}
             onDeploy={isRunnable ? () => setDeploying(true) : undefined}
           />
-          <AtAGlance
-            latest={latest.error ? [] : latest.data?.results}
-            {...{ id, places, state, isGrowing }}
-          />
-          <Charts id={id} places={places} />
+          {seesStats && (
+            <>
+              <AtAGlance
+                latest={latest.error ? [] : latest.data?.results}
+                {...{ id, places, state, isGrowing }}
+              />
+              <Charts {...{ id, places, seesRuns }} />
+            </>
+          )}
         </>
       )}
       {isRunnable && <RunNow {...target} start={runs} />}
       <Deployments {...target} isRunnable={isRunnable && !gone} isSimulated={isSimulated} />
-      {!gone && <StatsTable id={id} location={query["location"]} />}
-      {!gone && <Results id={id} places={places} />}
+      {!gone && seesStats && <StatsTable id={id} location={query["location"]} />}
+      {!gone && seesRuns && <Results id={id} places={places} />}
+      {!gone && !seesStats && <NotShared what="statistics" />}
+      {!gone && !seesRuns && <NotShared what="runs" />}
       {isDeploying && <DeployDialog target={target} onClose={() => setDeploying(false)} />}
     </>
   );
 }
 
+const NotShared = ({ what }: { readonly what: string }) => (
+  <section class="card muted">The owner does not share the {what} of this call with you.</section>
+);
+
 interface ChartsProps {
   readonly id: string;
   readonly places: readonly Place[];
+  /** Whether the reader may see single runs. */
+  readonly seesRuns: boolean;
 }
 
 const ReadingYet = () => (
@@ -92,24 +105,24 @@ const ReadingYet = () => (
   </div>
 );
 
-function Charts({ id, places }: ChartsProps) {
+function Charts({ id, places, seesRuns }: ChartsProps) {
   const [query] = useAddress();
   const recent = useRecent(id);
   // What failed is pending again once the charts read it: a test of that would take them away.
   const isRead = recent.hours.isFetched && recent.days.isFetched;
   const isAsked = query["range"] !== undefined || query["from"] !== undefined;
   if (!isRead && !isAsked) return <ReadingYet />;
-  return (
-    <ChartsOf {...{ id, places }} view={viewOf(query, now(), usualSpan(firstOf(recent), now()))} />
-  );
+  const usual = seesRuns ? usualSpan(firstOf(recent), now()) : "day";
+  return <ChartsOf {...{ id, places, seesRuns }} view={viewOf(query, now(), usual)} />;
 }
 
-function ChartsOf({ id, places, view }: ChartsProps & { readonly view: View }) {
+function ChartsOf({ id, places, seesRuns, view }: ChartsProps & { readonly view: View }) {
   const [, change] = useAddress();
   const { change: changed } = useRecent(id);
   const histogram = useHistogram(id, view);
   const locations = histogram.data?.locations.map(({ location_id }) => location_id);
-  const series = useSeries(id, view, locations);
+  const isClosed = view.grain === "RAW" && !seesRuns;
+  const series = useSeries(id, view, isClosed ? undefined : locations);
   const hasNone = histogram.data?.results.length === 0;
   const zoom = (range: Range | undefined): void => change(zoomQuery(range, now()));
   return (
@@ -124,7 +137,13 @@ function ChartsOf({ id, places, view }: ChartsProps & { readonly view: View }) {
           </a>
         }
       />
-      {!series.data && !series.error && !histogram.error && <ReadingYet />}
+      {isClosed && (
+        <p class="notice">
+          Each point of this range is one call, which the owner does not share with you: choose a
+          longer range.
+        </p>
+      )}
+      {!isClosed && !series.data && !series.error && !histogram.error && <ReadingYet />}
       {hasNone && <NoCalls />}
       {!hasNone && series.data && (
         <>
