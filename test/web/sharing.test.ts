@@ -91,6 +91,15 @@ it("statistics that may not be read are asked for once", { timeout: 120_000 }, a
   expect(asked()).toBeLessThan(5);
 });
 
+it("a call of somebody else is not said to have no schedule", { timeout: 120_000 }, async () => {
+  await using pages = await startPages();
+  const id = await createShared(pages, { settings: true });
+  await pages.client.deploy(id);
+  const { page } = await pages.open(`/calls/${id}`, { key: await colleagueKey(pages) });
+  await page.getByText("You have not scheduled it. Deployments of its owner are not").waitFor();
+  expect(await page.getByText("Not scheduled yet.").count()).toBe(0);
+});
+
 it("a call says which of its parts are not shared", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
   const { page, faults } = await pages.open("/calls", { key: await colleagueKey(pages) });

@@ -19,6 +19,8 @@ import { formatAgo, Time } from "./time.tsx";
 const SECOND_MS = 1000;
 
 interface DeploymentsProps extends Target {
+  /** False: the target is somebody else's, whose deployments are not listed. */
+  readonly isOwn?: boolean;
   /** False: the signed-in user may not deploy it. */
   readonly isRunnable?: boolean;
   /** Whether its results are generated. */
@@ -27,6 +29,7 @@ interface DeploymentsProps extends Target {
 
 /** A card with the deployments of the target; only those who may write can change them. */
 export function Deployments({
+  isOwn = true,
   isRunnable = true,
   isSimulated = false,
   ...target
@@ -51,7 +54,9 @@ export function Deployments({
         <p class="muted">
           {isSimulated
             ? 'It has no schedule: its results were generated, even those that say "Started by: Schedule".'
-            : "Not scheduled yet."}
+            : isOwn
+              ? "Not scheduled yet."
+              : "You have not scheduled it. Deployments of its owner are not shown."}
           {mayDeploy &&
             !isSimulated &&
             " Deploy it to run it regularly, from one or more locations."}

@@ -14,7 +14,7 @@ import { Deployments } from "../../parts/deploy.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
 import { useRead } from "../../queries.ts";
-import { mayRun, maySee } from "../../session.ts";
+import { isMine, mayRun, maySee } from "../../session.ts";
 import "../../styles/call.css";
 import { AtAGlance } from "./at-a-glance.tsx";
 import { Calendar } from "./calendar.tsx";
@@ -59,26 +59,29 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
       {gone && <PageHead title={call.meta.name} above={ABOVE} />}
       <Fault error={gone} />
       {!gone && (
+        <CallHead
+          call={call}
+          now={state}
+          onRun={isRunnable ? () => setRuns((runs ?? 0) + 1) : undefined}
+          onDeploy={isRunnable ? () => setDeploying(true) : undefined}
+        />
+      )}
+      {!gone && seesStats && (
         <>
-          <CallHead
-            call={call}
-            now={state}
-            onRun={isRunnable ? () => setRuns((runs ?? 0) + 1) : undefined}
-            onDeploy={isRunnable ? () => setDeploying(true) : undefined}
+          <AtAGlance
+            latest={latest.error ? [] : latest.data?.results}
+            {...{ id, places, state, isGrowing }}
           />
-          {seesStats && (
-            <>
-              <AtAGlance
-                latest={latest.error ? [] : latest.data?.results}
-                {...{ id, places, state, isGrowing }}
-              />
-              <Charts {...{ id, places, seesRuns }} />
-            </>
-          )}
+          <Charts {...{ id, places, seesRuns }} />
         </>
       )}
       {isRunnable && <RunNow {...target} start={runs} />}
-      <Deployments {...target} isRunnable={isRunnable && !gone} isSimulated={isSimulated} />
+      <Deployments
+        {...target}
+        isOwn={isMine(call.meta)}
+        isRunnable={isRunnable && !gone}
+        isSimulated={isSimulated}
+      />
       {!gone && seesStats && <StatsTable id={id} location={query["location"]} />}
       {!gone && seesRuns && <Results id={id} places={places} />}
       {!gone && !seesStats && <NotShared what="statistics" />}

@@ -91,7 +91,7 @@ function Loaded({ stored }: { readonly stored: Versioned<StoredWorkflow> }) {
       </PageHead>
       {mayChange ? <Editor stored={stored} /> : <Reading workflow={stored.object} />}
       {isRunnable && <RunNow {...target} start={runs} />}
-      {(isRunnable || isMine(meta)) && <Deployments {...target} />}
+      {(isRunnable || isMine(meta)) && <Deployments {...target} isOwn={isMine(meta)} />}
       <Runs workflowId={id} />
       {isDeploying && <DeployDialog target={target} onClose={() => setDeploying(false)} />}
     </>
