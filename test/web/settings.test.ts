@@ -503,4 +503,10 @@ async function keepsNewKey(pages: Pages): Promise<void> {
   await keyboard.press("Escape");
   await button("Close").click();
   await dialog("The new key").waitFor({ state: "detached" });
+
+  // The question before one is revoked is not cut off.
+  await page.getByRole("button", { name: /^Revoke the key Laptop/ }).click();
+  const question = page.getByRole("dialog");
+  await question.getByText(/^Programs that use it are rejected/).waitFor();
+  expect(await question.evaluate((shown) => shown.scrollWidth - shown.clientWidth)).toBe(0);
 }
