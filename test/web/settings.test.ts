@@ -470,6 +470,7 @@ async function keepsNewKey(pages: Pages): Promise<void> {
   const { keyboard } = page;
 
   await button("Issue a key").click();
+  await dialog("Issue a key").waitFor();
   await keyboard.press("Escape");
   await dialog("Issue a key").waitFor({ state: "detached" });
   await button("Issue a key").click();
