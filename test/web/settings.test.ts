@@ -288,6 +288,7 @@ it("what cannot be read is not guessed", { timeout: 120_000 }, async () => {
   await page.context().setOffline(false);
   await page.getByRole("rowheader", { name: "Mine", exact: true }).waitFor();
   await asksForRefreshToken(pages);
+  await saysWhatTokenLacks(pages);
 });
 
 /** Sonde obtains a token with a refresh token only if it has one. */
@@ -306,6 +307,31 @@ async function asksForRefreshToken({ client, ...pages }: Pages): Promise<void> {
   const row = (name: string) => page.getByRole("row", { name });
   await row("Missing").getByText("Enter its refresh token.").waitFor();
   expect(await row("Stored").getByText("Enter its refresh token.").count()).toBe(0);
+}
+
+/** Calls with a token that is empty and that nothing fills are not made. */
+async function saysWhatTokenLacks({ client, ...pages }: Pages): Promise<void> {
+  const make = async (name: string, auth_type: string, token = {}, settings = {}) => {
+    const meta = { name, domain: "bank.example" };
+    const body = { meta, settings: { auth_type, ...settings } };
+    const { id: auth_id } = await client.send<{ id: string }>("POST", "/auth/", body);
+    await client.send("POST", "/tokens/", { meta: { name, auth_id }, token });
+  };
+  const grant = { grant_type: "client_credentials" };
+  await make("Nowhere", "OAUTH2", grant);
+  await make("Assertion", "OAUTH2_JWT");
+  await make("By hand", "OAUTH2");
+  await make("Optional", "AMAZON");
+  await make("Soon", "OAUTH2", grant, { access_token_url: "https://bank.example/token" });
+  const { page } = await pages.open("/tokens");
+  const says = (name: string, text: string) =>
+    page.getByRole("row", { name }).getByText(text).waitFor();
+  await says("Nowhere", "Enter the token URL of its setting.");
+  await says("Assertion", "Enter the token URL of its setting.");
+  await says("By hand", "Enter it: calls that use the token are not made.");
+  await says("Optional", "Does not expire");
+  const soon = page.getByRole("row", { name: "Soon" });
+  expect(await soon.getByText("No access token").count()).toBe(0);
 }
 
 it("nothing that is typed is lost", { timeout: 120_000 }, async () => {

@@ -174,7 +174,8 @@ function CredentialPart({ draft, type, stored, change, faultAt }: PartProps) {
   );
 }
 
-const OBTAINED = "Leave empty: Sonde obtains it, and renews it before it expires.";
+const OBTAINED =
+  "Leave empty: Sonde obtains it at the setting's token URL, and renews it before it expires.";
 
 const isObtained = (type: AuthType | undefined, grant: Grant): boolean =>
   type === "OAUTH2_JWT" || (type === "OAUTH2" && grant !== "");

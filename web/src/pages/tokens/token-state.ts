@@ -33,15 +33,26 @@ function isRenewed(
 }
 
 /** A secret that is stored, but not shown, is null. */
+const lacks = (secret: string | null | undefined): boolean => secret === undefined || secret === "";
+
 const lacksRefreshToken = ({ grant_type, refresh_token }: ShownToken["token"]): boolean =>
-  grant_type === "refresh_token" && (refresh_token === undefined || refresh_token === "");
+  grant_type === "refresh_token" && lacks(refresh_token);
+
+/** Without an access token, calls with these settings are not made. */
+const BEARERS = ["OAUTH2", "OAUTH2_JWT"];
+
+/** Of a token that Sonde does not obtain as its setting is. */
+const wayToToken = ({ meta, token }: ShownToken): string =>
+  meta.auth_type === "OAUTH2_JWT" || RENEWED.includes(token.grant_type ?? "")
+    ? "Enter the token URL of its setting."
+    : "Enter it: calls that use the token are not made.";
 
 export function stateOf(
   shown: ShownToken,
   setting: ShownAuthSetting | undefined,
   now: number,
 ): TokenState {
-  const { token, api_response, unreadable } = shown;
+  const { meta, token, api_response, unreadable } = shown;
   if (unreadable) return { tone: "fail", word: "Unreadable", note: "A master key is missing." };
   const expiry = token.expire_time;
   const isExpired = expiry != null && Date.parse(expiry) <= now;
@@ -49,10 +60,12 @@ export function stateOf(
   if (typeof failure === "string")
     return { tone: isExpired ? "fail" : "warn", word: "Renewal failed", note: failure };
   const renewed = isRenewed(shown, setting);
-  if (renewed && token.access_token === undefined)
+  if (renewed && lacks(token.access_token))
     return { tone: "none", word: "Not obtained yet", note: "Sonde obtains it within a minute." };
-  if (token.access_token === undefined && lacksRefreshToken(token))
+  if (lacks(token.access_token) && lacksRefreshToken(token))
     return { tone: "warn", word: "Not obtained", note: "Enter its refresh token." };
+  if (lacks(token.access_token) && BEARERS.includes(meta.auth_type))
+    return { tone: "warn", word: "No access token", note: wayToToken(shown) };
   if (expiry == null) return { tone: "pass", word: "Does not expire" };
   const when = formatAgo(expiry, now);
   if (isExpired)
