@@ -505,6 +505,7 @@ async function keepsNewKey(pages: Pages): Promise<void> {
   await dialog("Leave without saving?").waitFor();
   await keyboard.press("Escape");
   await dialog("Leave without saving?").waitFor({ state: "detached" });
+  await expect.poll(() => page.evaluate("document.activeElement.value")).toBe("Laptop");
   await keyboard.press("Enter");
 
   const shown = (await dialog("The new key").locator("code").textContent()) ?? "";
