@@ -132,3 +132,25 @@ it("a call says which of its parts are not shared", { timeout: 120_000 }, async 
   expect(await page.getByText("API Call not found").count()).toBe(0);
   expect(faults).toEqual([]);
 });
+
+it("a call names a setting that is no longer shared", { timeout: 120_000 }, async () => {
+  await using pages = await startPages();
+  const key = await colleagueKey(pages);
+  const setting = {
+    meta: { name: "Shop", domain: "shop.example" },
+    settings: { auth_type: "BASIC" },
+    access: { settings: true },
+  };
+  const { id } = await pages.client.send<{ readonly id: string }>("POST", "/auth/", setting);
+  const { page } = await pages.open("/calls/new", { key });
+  await page.getByLabel("URL", { exact: true }).fill("https://shop.example/");
+  await page.getByLabel("Name", { exact: true }).fill("Home");
+  const field = page.getByRole("combobox", { name: "Authentication setting" });
+  await field.selectOption("Shop (BASIC, shop.example)");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByRole("heading", { name: "Home", level: 1 }).waitFor();
+  await pages.client.send("PUT", `/auth/${id}/`, { ...setting, access: { settings: false } });
+  await page.goto(`${page.url()}/edit`);
+  const shown = (): Promise<string> => field.locator("option:checked").innerText();
+  await expect.poll(shown).toBe("Deleted, or no longer shared with you");
+});

@@ -12,12 +12,19 @@ import type { PartProps } from "./request-fields.tsx";
 
 const NONE = { value: "", name: "None" };
 
+/** The name of a setting that the list lacks. */
+const LOST = "Deleted, or no longer shared with you";
+
 export function AuthFields({ draft, onChange, faultAt }: PartProps) {
   const settings = useRead<List<AuthSetting>>(["settings", "all"], "auth/?limit=1000");
   const host = fixedHostOf(draft.url);
-  const fitting = (settings.data?.results ?? []).filter(
+  const all = settings.data?.results;
+  const fitting = (all ?? []).filter(
     ({ id, meta }) => id === draft.auth_id || isWithin(host, meta.domain),
   );
+  const isLost = all && !all.some(({ id }) => id === draft.auth_id);
+  const lost = isLost && draft.auth_id !== null ? [{ value: draft.auth_id, name: LOST }] : [];
+  const choices = fitting.map((one) => ({ value: one.id, name: nameOf(one, host) }));
   return (
     <section class="card" aria-labelledby="authentication">
       <h2 id="authentication">Authentication</h2>
@@ -26,7 +33,7 @@ export function AuthFields({ draft, onChange, faultAt }: PartProps) {
         <SelectField
           label="Authentication setting"
           value={draft.auth_id ?? ""}
-          choices={[NONE, ...fitting.map((one) => ({ value: one.id, name: nameOf(one, host) }))]}
+          choices={[NONE, ...lost, ...choices]}
           fault={faultAt("request.auth_id")}
           hint={
             host === undefined
