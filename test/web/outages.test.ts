@@ -341,6 +341,18 @@ it("keeps the keyboard's focus in place", async () => {
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: /^Use/ }).waitFor({ state: "detached" });
   expect(await page.locator("input:focus").inputValue()).not.toBe("7");
+
+  const workflow = { meta: { name: "Empty" }, workflow: { call_ids: [] } };
+  const { id } = await pages.client.send<Made>("POST", "/workflows/", workflow);
+  await page.goto(`${pages.api}/workflows/${id}`);
+  for (const end of ["Save changes", "Discard changes"]) {
+    const button = page.getByRole("button", { name: end, exact: true });
+    await page.getByLabel("Name", { exact: true }).fill(`Not empty: ${end}`);
+    await button.focus();
+    await page.keyboard.press("Enter");
+    await button.waitFor({ state: "detached" });
+    await expect.poll(() => focused(page)).toBe("main");
+  }
 });
 
 it("moves the keyboard's focus to a row that is added, and to the next one of a removed one", async () => {

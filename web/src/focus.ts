@@ -1,9 +1,18 @@
 // Moves the focus when the focused element is gone.
-import { useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 /** Moves the focus to the contents of the page, for screen readers and the keyboard. */
 export function focusMain(): void {
   document.querySelector<HTMLElement>("#main")?.focus({ preventScroll: true });
+}
+
+/** Moves the focus to the contents of the page when what is shown goes, and the focus with it. */
+export function useFocusAfter(isShown: boolean): void {
+  const wasShown = useRef(isShown);
+  useEffect(() => {
+    if (wasShown.current && !isShown && document.activeElement === document.body) focusMain();
+    wasShown.current = isShown;
+  }, [isShown]);
 }
 
 /** Returns a function that focuses what a selector finds in `within`, once it is rendered again. */

@@ -2,6 +2,7 @@
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import type { Versioned } from "../../api.ts";
 import { useEditing } from "../../editing.ts";
+import { useFocusAfter } from "../../focus.ts";
 import { announce } from "../../parts/announcement.tsx";
 import { ConflictDialog } from "../../parts/conflict-dialog.tsx";
 import { LeaveGuard } from "../../parts/leave-guard.tsx";
@@ -38,6 +39,8 @@ export function Editor({ stored, onSaved }: EditorProps) {
   });
   const { draft, change, object, isChanged, sending, conflict } = editing;
   const { submit, faultAt, faultBeside } = sending;
+  const isUnsaved = isChanged || !object;
+  useFocusAfter(isUnsaved);
   return (
     <form class="workflow-form" onSubmit={submit} noValidate>
       <LeaveGuard isChanged={isChanged} />
@@ -65,7 +68,7 @@ export function Editor({ stored, onSaved }: EditorProps) {
           <Sharing draft={draft} onChange={change} />
         </section>
       </div>
-      {(isChanged || !object) && (
+      {isUnsaved && (
         <div class="save-bar">
           <Fault error={faultBeside(...FIELDS, ...draft.steps.map((_, at) => callAt(at)))} />
           <SaveButtons isNew={!object} isBusy={sending.isBusy} onDiscard={editing.discard} />
