@@ -47,13 +47,15 @@ const haveHistory = async (id: string): Promise<void> =>
 const section = (page: Page, title: string): Locator =>
   page.locator("section.card", { has: page.getByRole("heading", { name: title, exact: true }) });
 
-async function dragOver(page: Page, plot: Locator): Promise<void> {
+/** Drags over a fifth of the plot's width, and down by `below` pixels under its lower edge. */
+async function dragOver(page: Page, plot: Locator, below?: number): Promise<void> {
   await plot.scrollIntoViewIfNeeded();
   const box = await plot.locator(".u-over").boundingBox();
   if (!box) throw new Error("the chart is not drawn");
   await page.mouse.move(box.x + box.width * 0.4, box.y + box.height / 2);
   await page.mouse.down();
-  await page.mouse.move(box.x + box.width * 0.6, box.y + box.height / 2, { steps: 5 });
+  const end = below === undefined ? box.height / 2 : box.height + below;
+  await page.mouse.move(box.x + box.width * 0.6, box.y + end, { steps: 5 });
   await page.mouse.up();
 }
 
@@ -146,13 +148,21 @@ it("zooms and switches the charts, and keeps the view in the address", TIMEOUT, 
   await section(page, "Days").getByText("in UTC").waitFor();
   expect(await section(page, "Distribution").getByText("Times are in").count()).toBe(0);
 
+  const expectDays = async (): Promise<void> => {
+    await expect.poll(() => page.url()).toMatch(/\?from=.*&to=/);
+    const { searchParams } = new URL(page.url());
+    const [from, to] = ["from", "to"].map((name) => Date.parse(searchParams.get(name) ?? ""));
+    const days = ((to ?? 0) - (from ?? 0)) / 86_400_000;
+    expect(days).toBeGreaterThan(1);
+    expect(days).toBeLessThan(2.2);
+  };
+  await dragOver(page, latency, 40);
+  await expectDays();
+  await page.goto(`${pages.api}/calls/${id}?range=week`);
+  await latency.locator("canvas").waitFor();
   await dragOver(page, latency);
-  await expect.poll(() => page.url()).toMatch(/\?from=.*&to=/);
+  await expectDays();
   const { searchParams } = new URL(page.url());
-  const [from, to] = ["from", "to"].map((name) => Date.parse(searchParams.get(name) ?? ""));
-  const days = ((to ?? 0) - (from ?? 0)) / 86_400_000;
-  expect(days).toBeGreaterThan(1);
-  expect(days).toBeLessThan(2.2);
   await latency.getByText(/^[\d-]{10} \d\d:\d\d to [\d-]{10} \d\d:\d\d UTC$/).waitFor();
   await latency.getByRole("button", { name: "Zoom out" }).click();
   await expect.poll(() => page.url()).not.toContain(`from=${searchParams.get("from")}`);

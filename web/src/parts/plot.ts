@@ -26,6 +26,9 @@ export function createPlot(box: HTMLElement, first: ChartSpec, events: PlotEvent
   const ink = createInk(box);
   const context = { spec: () => spec, range: () => range, ink, events };
   const plot = new UPlot(optionsOf(box, context), dataOf(spec), box);
+  // Dragging goes on above and below the plot: uPlot would extend the selection to the edge.
+  const { over } = plot;
+  over.addEventListener("pointerdown", ({ pointerId }) => over.setPointerCapture(pointerId));
   const fit = (): void => plot.setSize(sizeOf(box));
   const resized = new ResizeObserver(fit);
   resized.observe(box);
@@ -100,6 +103,7 @@ function optionsOf(box: HTMLElement, context: PlotContext): UPlot.Options {
     cursor: {
       y: false,
       drag: { x: true, y: false, setScale: false, dist: 4 },
+      move: ({ over }, left, top) => [Math.min(Math.max(left, 0), over.clientWidth), top],
       points: { size: 7 },
       bind: { dblclick: () => () => (events.onReset(), null) },
     },
