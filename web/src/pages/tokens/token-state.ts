@@ -41,7 +41,7 @@ const lacksRefreshToken = ({ grant_type, refresh_token }: ShownToken["token"]): 
 /** Without an access token, calls with these settings are not made. */
 const BEARERS = ["OAUTH2", "OAUTH2_JWT"];
 
-/** Of a token that Sonde does not obtain as its setting is. */
+/** What a token needs that Sonde cannot obtain with its setting as it is. */
 const wayToToken = ({ meta, token }: ShownToken): string =>
   meta.auth_type === "OAUTH2_JWT" || RENEWED.includes(token.grant_type ?? "")
     ? "Enter the token URL of its setting."
