@@ -123,6 +123,8 @@ it("a call says which of its parts are not shared", { timeout: 120_000 }, async 
   expect(await notShared.count()).toBe(1);
   expect(await downloads.allTextContents()).toEqual(["Download as CSV: statistics"]);
   await page.getByRole("heading", { name: "No calls in this range" }).waitFor();
+  await page.getByText("No call was made in the last 24 hours.").waitFor();
+  expect(await page.getByText(/^Run it now/).count()).toBe(0);
   await page.getByRole("group", { name: "Range" }).getByText("Hour").click();
   await page.getByText(/^Each point of this range is one call/).waitFor();
 

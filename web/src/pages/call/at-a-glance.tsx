@@ -36,9 +36,11 @@ interface AtAGlanceProps {
   readonly state: CallNow | null | undefined;
   /** Whether simulated results for the time before may still be arriving. */
   readonly isGrowing: boolean;
+  /** Whether the signed-in user may run and deploy the call. */
+  readonly isRunnable: boolean;
 }
 
-export function AtAGlance({ id, places, latest, state, isGrowing }: AtAGlanceProps) {
+export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: AtAGlanceProps) {
   const { end, hours, day, days, slowest, change } = useRecent(id);
   const older = useLatestAt(id, latest ? unseenOf(state, latest) : []);
   const spread = useHistogram(id, {
@@ -64,7 +66,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing }: AtAGlancePro
     latest.length < MOST_LATEST,
     deployed.map(({ location_id }) => location_id),
   );
-  if (!slowest && !trouble) return <NothingLately latest={latest} isGrowing={isGrowing} />;
+  if (!slowest && !trouble) return <NothingLately {...{ latest, isGrowing, isRunnable }} />;
   const where = (change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf);
   return (
     <section class="card glance" aria-label="At a glance">
@@ -197,12 +199,18 @@ function passedText({ made, passed, missed }: DayCounts): string {
   return missed === 0 ? share : `${share}; ${formatCount(missed)} missed`;
 }
 
-function NothingLately({ latest, isGrowing }: Pick<AtAGlanceProps, "latest" | "isGrowing">) {
+function NothingLately({
+  latest,
+  isGrowing,
+  isRunnable,
+}: Pick<AtAGlanceProps, "latest" | "isGrowing" | "isRunnable">) {
   const [last] = latest ?? [];
   return (
     <section class="card glance" aria-label="At a glance">
       <p class="answer">No call was made in the last 24 hours.</p>
-      {latest && !last && <p class="muted">Run it now, or deploy it to run on a schedule.</p>}
+      {isRunnable && latest && !last && (
+        <p class="muted">Run it now, or deploy it to run on a schedule.</p>
+      )}
       {isGrowing && <p class="muted">History is still being written and will appear here.</p>}
       {last && <LastRun last={last} />}
     </section>

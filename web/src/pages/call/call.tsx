@@ -70,7 +70,7 @@ export function Call({ params: { id } }: { readonly params: { readonly id: strin
         <>
           <AtAGlance
             latest={latest.error ? [] : latest.data?.results}
-            {...{ id, places, state, isGrowing }}
+            {...{ id, places, state, isGrowing, isRunnable }}
           />
           <Charts {...{ id, places, seesRuns }} />
         </>

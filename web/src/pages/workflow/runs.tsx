@@ -24,7 +24,13 @@ const OUTCOMES = [
   { value: "NONE", name: "No call counted" },
 ];
 
-export function Runs({ workflowId }: { readonly workflowId: string }) {
+interface RunsProps {
+  readonly workflowId: string;
+  /** Whether the signed-in user may run and deploy the workflow. */
+  readonly isRunnable: boolean;
+}
+
+export function Runs({ workflowId, isRunnable }: RunsProps) {
   const [address, change] = useAddress();
   const { category, location_id } = filtersOf(address);
   const places = useLocations();
@@ -61,9 +67,10 @@ export function Runs({ workflowId }: { readonly workflowId: string }) {
       {!rows && !error && <Loading what="runs" />}
       {rows?.length === 0 && (
         <p class="muted">
-          {isFiltered
-            ? "No runs match."
-            : "No runs yet. Run it now to see each call, or deploy it to run on a schedule."}
+          {isFiltered ? "No runs match." : "No runs yet."}
+          {!isFiltered &&
+            isRunnable &&
+            " Run it now to see each call, or deploy it to run on a schedule."}
         </p>
       )}
       {rows && rows.length > 0 && <RunTable runs={rows} places={places} />}

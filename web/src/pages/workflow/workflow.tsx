@@ -92,7 +92,7 @@ function Loaded({ stored }: { readonly stored: Versioned<StoredWorkflow> }) {
       {mayChange ? <Editor stored={stored} /> : <Reading workflow={stored.object} />}
       {isRunnable && <RunNow {...target} start={runs} />}
       {(isRunnable || isMine(meta)) && <Deployments {...target} isOwn={isMine(meta)} />}
-      <Runs workflowId={id} />
+      <Runs workflowId={id} isRunnable={isRunnable} />
       {isDeploying && <DeployDialog target={target} onClose={() => setDeploying(false)} />}
     </>
   );
