@@ -139,17 +139,11 @@ function read(
   }
 }
 
-function parse(
-  { secret, allowed, parse }: Setting<unknown>,
-  text: string,
-  name: string,
-  faults: string[],
-): unknown {
-  const value = parse(text);
-  if (value === undefined)
-    faults.push(
-      `${name}: ${secret ? "the value given" : show(withoutCredentials(text))} is not ${allowed}`,
-    );
+function parse(setting: Setting<unknown>, text: string, name: string, faults: string[]): unknown {
+  const value = setting.parse(text);
+  // Where a certificate belongs, a private key is an easy mistake.
+  const shown = mayComeFromFile(setting) ? "the value given" : show(withoutCredentials(text));
+  if (value === undefined) faults.push(`${name}: ${shown} is not ${setting.allowed}`);
   return value;
 }
 

@@ -254,6 +254,10 @@ describe("a secret", () => {
     "SONDE_DATABASE_URL",
     "SONDE_NATS_URL",
     "SONDE_NATS_CREDENTIALS",
+    // Instead of a certificate, these may hold its key, by mistake.
+    "SONDE_NATS_CA",
+    "SONDE_NATS_CERT",
+    "SONDE_DATABASE_CA",
   ])("%s is never shown in a fault", (name) => {
     const faults = faultsOf({ [name]: `bad ${SECRET}` });
     expect(faults).toEqual([
