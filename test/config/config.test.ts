@@ -497,4 +497,13 @@ describe("how a process authenticates to NATS", () => {
   ])("is rejected: %s", (_, env, fault) => {
     expect(faultsOf(env)).toEqual([fault]);
   });
+
+  it("includes a certificate only with its own key", () => {
+    const { good, expired } = createCertificates();
+    const env = { SONDE_NATS_CERT: good.cert, SONDE_NATS_KEY: good.key };
+    expect(faultsOf(env)).toEqual([]);
+    expect(faultsOf({ ...env, SONDE_NATS_KEY: expired.key })).toEqual([
+      "SONDE_NATS_KEY is not the unencrypted private key of SONDE_NATS_CERT",
+    ]);
+  });
 });
