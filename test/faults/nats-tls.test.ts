@@ -76,7 +76,9 @@ describe("a NATS server with TLS", () => {
   it("accepts only processes with a certificate when it asks for one", async () => {
     const tls = { ca, cert: good.cert, key: good.key };
     expect(await connected(good, tls, { asks: true })).toMatch(/^NATS at tls:/);
-    expect(await connected(good, { ca }, { asks: true })).toMatch(/^cannot reach NATS at tls:/);
+    const message = await connected(good, { ca }, { asks: true });
+    expect(message).toMatch(/^cannot reach NATS at tls:/);
+    expect(message).toContain("if it asks for client certificates, set SONDE_NATS_CERT");
   });
 });
 

@@ -63,7 +63,7 @@ export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> 
     noAsyncTraces: true,
   };
   const connection = await connect(settings).catch((cause: unknown) => {
-    throw startFault(cause, addresses, options.nkey);
+    throw startFault(cause, addresses, { nkey: options.nkey, isOverTls: "tls" in settings });
   });
   return followLink(connection, addresses, options.log);
 }
@@ -190,7 +190,11 @@ function encryption(
   return isOn ? { tls } : {};
 }
 
-function startFault(cause: unknown, addresses: string, nkey?: string): Error {
+function startFault(
+  cause: unknown,
+  addresses: string,
+  { nkey, isOverTls }: { readonly nkey: string | undefined; readonly isOverTls: boolean },
+): Error {
   if (cause instanceof errors.AuthorizationError)
     return unavailable(
       nkey === undefined
@@ -209,8 +213,13 @@ function startFault(cause: unknown, addresses: string, nkey?: string): Error {
       `cannot trust NATS at ${addresses} (${reason}): check SONDE_NATS_CA, and that the server's certificate is valid and names the host in SONDE_NATS_URL`,
       { cause },
     );
+  // In TLS 1.3, a server says too late for the client library what is wrong with a certificate.
+  const certificate =
+    isOverTls && cause instanceof errors.TimeoutError
+      ? "; if it asks for client certificates, set SONDE_NATS_CERT and SONDE_NATS_KEY to a valid one"
+      : "";
   return unavailable(
-    `cannot reach NATS at ${addresses} (${reason}): start nats-server with JetStream (-js), or set SONDE_NATS_URL`,
+    `cannot reach NATS at ${addresses} (${reason}): start nats-server with JetStream (-js), or set SONDE_NATS_URL${certificate}`,
     { cause },
   );
 }
