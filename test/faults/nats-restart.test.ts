@@ -376,6 +376,9 @@ describe("at the start", () => {
     expect(await failure(`nats://ann:s3cret@${at}`)).toBe(
       `NATS at nats://${at} refused the credentials: check the user and password in SONDE_NATS_URL, or the credentials file`,
     );
+    expect(await failure(`nats://${at}`)).toBe(
+      `NATS at nats://${at} asks for credentials: set SONDE_NATS_NKEY, SONDE_NATS_CREDENTIALS, or a user and password in SONDE_NATS_URL`,
+    );
   });
 
   it.each([

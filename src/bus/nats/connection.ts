@@ -63,7 +63,7 @@ export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> 
     noAsyncTraces: true,
   };
   const connection = await connect(settings).catch((cause: unknown) => {
-    throw startFault(cause, addresses, { nkey: options.nkey, isOverTls: "tls" in settings });
+    throw startFault(cause, addresses, settings, options.nkey);
   });
   return followLink(connection, addresses, options.log);
 }
@@ -193,15 +193,11 @@ function encryption(
 function startFault(
   cause: unknown,
   addresses: string,
-  { nkey, isOverTls }: { readonly nkey: string | undefined; readonly isOverTls: boolean },
+  settings: NodeConnectionOptions,
+  nkey?: string,
 ): Error {
   if (cause instanceof errors.AuthorizationError)
-    return unavailable(
-      nkey === undefined
-        ? `NATS at ${addresses} refused the credentials: check the user and password in SONDE_NATS_URL, or the credentials file`
-        : `NATS at ${addresses} refused the nkey ${publicKeyOf(nkey)} of SONDE_NATS_NKEY: if no accounts.conf of the servers names it, run \`sonde locations nats-config --out …\` and reload them`,
-      { cause },
-    );
+    return unavailable(`NATS at ${addresses} ${refusal(settings, nkey)}`, { cause });
   const reason = cause instanceof Error ? cause.message : String(cause);
   if (reason.includes("support 'tls'"))
     return unavailable(
@@ -215,13 +211,21 @@ function startFault(
     );
   // In TLS 1.3, a server says too late for the client library what is wrong with a certificate.
   const certificate =
-    isOverTls && cause instanceof errors.TimeoutError
+    settings.tls && cause instanceof errors.TimeoutError
       ? "; if it asks for client certificates, set SONDE_NATS_CERT and SONDE_NATS_KEY to a valid one"
       : "";
   return unavailable(
     `cannot reach NATS at ${addresses} (${reason}): start nats-server with JetStream (-js), or set SONDE_NATS_URL${certificate}`,
     { cause },
   );
+}
+
+function refusal({ authenticator, user, token }: NodeConnectionOptions, nkey?: string): string {
+  if (nkey !== undefined)
+    return `refused the nkey ${publicKeyOf(nkey)} of SONDE_NATS_NKEY: if no accounts.conf of the servers names it, run \`sonde locations nats-config --out …\` and reload them`;
+  return (authenticator ?? user ?? token) === undefined
+    ? "asks for credentials: set SONDE_NATS_NKEY, SONDE_NATS_CREDENTIALS, or a user and password in SONDE_NATS_URL"
+    : "refused the credentials: check the user and password in SONDE_NATS_URL, or the credentials file";
 }
 
 /** Matches the codes of OpenSSL's certificate checks and of Node's host name check. */
