@@ -1,5 +1,6 @@
 // A client of the REST API: sends requests with a key, reads lists page by page, and reports errors
 // in the API's words. The key appears in no message.
+import { invalid } from "../model/errors.ts";
 import { harmless } from "./text.ts";
 
 export type Json = { readonly [name: string]: unknown };
@@ -67,9 +68,15 @@ export function createApi(access: ApiAccess) {
   };
 }
 
-/** Returns a path below the API's prefix with its parts encoded, such as "/calls/" and an id. */
-export const pathOf = (strings: TemplateStringsArray, ...parts: readonly string[]): string =>
-  String.raw({ raw: strings }, ...parts.map(encodeURIComponent));
+/**
+ * Returns a path below the API's prefix with its parts encoded, such as "/calls/" and an id. Throws
+ * for a part that would lead to another resource.
+ */
+export function pathOf(strings: TemplateStringsArray, ...parts: readonly string[]): string {
+  const [noName] = parts.filter((part) => ["", ".", ".."].includes(part));
+  if (noName !== undefined) throw invalid(`'${noName}' is not an id or a name`);
+  return String.raw({ raw: strings }, ...parts.map(encodeURIComponent));
+}
 
 async function exchange(
   { url, key }: ApiAccess,

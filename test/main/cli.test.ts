@@ -394,6 +394,15 @@ it("prints a variable unchanged into a pipe, and escaped on a terminal", async (
   expect((await sonde("env", "list")).stderr).toBe("no workspaces\n");
 });
 
+// An empty shell variable, or a name that a URL would resolve, would address another resource.
+it.each(["", ".", ".."])("takes '%s' for no name", async (name) => {
+  const message = `'${name}' is not an id or a name`;
+  await expect(sonde("env", "get", "staging", name)).rejects.toThrow(message);
+  await expect(sonde("env", "list", name)).rejects.toThrow(message);
+  await expect(sonde("env", "set", "staging", name, "x")).rejects.toThrow(message);
+  await expect(sonde("results", "get", name)).rejects.toThrow(message);
+});
+
 it("stops silently when its reader has gone", async () => {
   const script = 'set -o pipefail; "$NODE" "$MAIN" calls list --json | head -c 10; echo " $?"';
   const { stdout, stderr } = await bash("bash", ["--norc", "-c", script], { env: settings() });
