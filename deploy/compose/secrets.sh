@@ -26,6 +26,6 @@ printf 'postgres://sonde:%s@postgres:5432/sonde' "$(cat postgres/password)" |
 password | make nats-config/cluster-password "$SONDE"
 password | make grafana/admin-password "$GRAFANA"
 
-chown "$SONDE" hub nats-config location-paris location-tokyo nats-1 nats-2 nats-3
+chown "$SONDE" hub nats-config location-* nats-1 nats-2 nats-3
 chown "$POSTGRES" postgres
 chown "$GRAFANA" grafana

@@ -1,5 +1,5 @@
 // The services of deploy/compose.yaml, started without containers, until each location has results.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { httpClient } from "../support/client.ts";
@@ -32,6 +32,18 @@ it("every location has results, and every process of Sonde ends with 0", async (
   const codes = await composed.stop();
   for (const { name, replicas } of services.filter(isServed))
     expect([name, codes[name]]).toEqual([name, Array.from({ length: replicas }, () => 0)]);
+});
+
+it("gives the volume of a location that was added to the user of Sonde", async () => {
+  requireSandbox();
+  const added = { from: "location-berlin", at: "/volumes/location-berlin", writable: true };
+  const secrets = servicesIn(readComposeFile())
+    .filter(({ name }) => name === "secrets")
+    .map((service) => ({ ...service, mounts: [...service.mounts, added] }));
+  await using composed = composeWithoutContainers(secrets, {});
+  await composed.started();
+  const { uid, gid } = statSync(composed.ground.volume(added.from));
+  expect([uid, gid]).toEqual([10_001, 10_001]);
 });
 
 const isServed = ({ image, entrypoint }: ReturnType<typeof servicesIn>[number]): boolean =>
