@@ -1,9 +1,8 @@
 // Shared by the commands on the whole embedded database: finding it, locking out the service, and
 // showing progress.
-import { statSync } from "node:fs";
 import type { Config } from "../config/config.ts";
 import { databaseFileOf } from "../compose/store.ts";
-import { openDataDir } from "../runtime/data-dir.ts";
+import { isMissing, openDataDir } from "../runtime/data-dir.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Contents } from "../store/backup.ts";
 import { lockForProcess } from "../store/process-lock.ts";
@@ -26,7 +25,7 @@ export function databaseFileIn(config: Config): DatabaseFile {
 /** Throws with one line for the operator if the data folder has no database. */
 export function existingDatabaseIn(config: Config): DatabaseFile {
   const found = databaseFileIn(config);
-  if (statSync(found.path, { throwIfNoEntry: false })) return found;
+  if (!isMissing(found.path)) return found;
   throw new Error(
     `the data folder ${config.dataDir} has no database: set SONDE_DATA_DIR to the folder of the service`,
   );

@@ -102,6 +102,15 @@ export function existingDataDir(directory: string) {
   };
 }
 
+/** False for a file that this user cannot see, as in the folder of another user. */
+export function isMissing(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** Creates its parents too, but without mkdir's `recursive`, which never returns below /proc. */
 function makeFolder(directory: string): void {
   const above = dirname(directory);

@@ -2,8 +2,8 @@
 // schema.
 import { sql } from "kysely";
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import type { Clock } from "../runtime/clock.ts";
+import { isMissing } from "../runtime/data-dir.ts";
 import { createSealer } from "../runtime/sealer.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
@@ -48,7 +48,7 @@ async function openToRead(location: StoreOptions["location"], clock: Clock): Pro
     return openPostgres({ ...location, maxConnections: 2, readOnly: true });
   }
   const { file: path } = location;
-  if (!existsSync(path))
+  if (isMissing(path))
     throw new Error(
       `there is no database ${path}: start \`sonde serve\`, which creates it, or correct SONDE_DATA_DIR`,
     );

@@ -81,12 +81,12 @@ export function checkCopyOf(file: string, copy: string): RowCounts {
 
 /** Opens an unused file without a log as immutable: its disk may be read-only. */
 function openRead(file: string, isInUse: boolean): DatabaseSync {
-  if (!statSync(file, { throwIfNoEntry: false })?.isFile())
-    throw new Error(`there is no file ${file}`);
-  const url = pathToFileURL(file);
-  const hasLog = statSync(`${file}-wal`, { throwIfNoEntry: false }) !== undefined;
-  if (!isInUse && !hasLog) url.searchParams.set("immutable", "1");
   return explained(file, () => {
+    if (!statSync(file, { throwIfNoEntry: false })?.isFile())
+      throw new Error(`there is no file ${file}`);
+    const url = pathToFileURL(file);
+    const hasLog = statSync(`${file}-wal`, { throwIfNoEntry: false }) !== undefined;
+    if (!isInUse && !hasLog) url.searchParams.set("immutable", "1");
     const database = new DatabaseSync(url, { readOnly: true });
     try {
       database.exec("pragma busy_timeout = 5000; pragma schema_version");
@@ -158,12 +158,12 @@ function explained<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
-    const { errcode, message } = cause as Error & { errcode?: number };
-    if (errcode === undefined) throw cause;
+    const { code, errcode = 0, message } = cause as NodeJS.ErrnoException & { errcode?: number };
     if ((errcode & 0xff) === NOT_A_DATABASE) throw notSondes(file);
     if ((errcode & 0xff) === CORRUPT) throw damaged(file, message);
+    if (errcode === 0 && !/^E[A-Z]+$/.test(code ?? "")) throw cause;
     throw new Error(
-      `cannot read ${file} (${message}): make it a file that this user may read, in a folder with room`,
+      `cannot read ${file} (${errcode === 0 ? code : message}): make it a file that this user may read, in a folder with room`,
       { cause },
     );
   }

@@ -10,6 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -181,6 +182,22 @@ describe("sonde backup", { timeout: 120_000 }, () => {
     expect(await refusal(fresh, ["restore", file])).toContain("encrypted with the master key");
     const restored = await printed(fresh, ["restore", file], { SONDE_MASTER_KEYS_OLD: old });
     expect(restored).toContain(`${fresh.dataDir}/sonde.db: 0 results\n`);
+  });
+
+  it("does not take a database that it cannot see for a missing one", async () => {
+    using folder = newFolder();
+    const database = join(folder.dataDir, "sonde.db");
+    symlinkSync(database, database); // as closed to every user as another user's folder
+    for (const args of [
+      ["backup", join(folder.path, "b.db")],
+      ["restore", "--force", database],
+    ])
+      expect(await refusal(folder, args)).toContain(
+        `cannot read ${database} (ELOOP): make it a file that this user may read`,
+      );
+    const { stdout } = await run(folder, "doctor");
+    expect(stdout).toContain(`Cannot read the database ${database} (`);
+    expect(stdout).toContain("→ run this as the user of the service");
   });
 
   it("names what is wrong, and writes nothing", async () => {
