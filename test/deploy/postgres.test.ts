@@ -1,16 +1,23 @@
 // The example configuration of PostgreSQL, applied to a real server.
+import { execFileSync } from "node:child_process";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { Client } from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createCertificates } from "../support/certificates.ts";
 import { startPostgres } from "../support/postgres.ts";
 import type { PostgresServer } from "../support/postgres.ts";
-import { runSonde } from "../support/process.ts";
+import { makeFolder, runSonde } from "../support/process.ts";
+import { findPostgres } from "../support/programs.ts";
 
 const FOLDER = "deploy/postgres";
 const PASSWORD = "correct-horse-battery-staple";
 const { authority, good, ofStranger } = createCertificates();
+
+const SETUP = [
+  `create role sonde login password '${PASSWORD}'`,
+  "create database sonde owner sonde",
+];
 
 /** Installs the examples as docs/deployment.md says. */
 function configure(data: string): void {
@@ -28,10 +35,7 @@ function configure(data: string): void {
 
 let server: PostgresServer;
 beforeAll(async () => {
-  server = await startPostgres({
-    configure,
-    sql: [`create role sonde login password '${PASSWORD}'`, "create database sonde owner sonde"],
-  });
+  server = await startPostgres({ configure, sql: SETUP });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
@@ -90,3 +94,36 @@ it("refuses everyone else", async () => {
   expect(await attempt(urlOf("sonde", "wrong"), tls)).toMatch(/password authentication failed/);
   expect(await attempt(urlOf("postgres"), tls)).toMatch(/no pg_hba.conf entry/);
 });
+
+const RESTORING = /```sh[^\n]*\n([^`]*\npg_restore [^`]*)```/;
+
+it.each(["docs/backup.md", "docs/runbooks/back-up-and-restore.md"])(
+  "is restored from a dump as %s says, with the rights that Sonde has",
+  async (page) => {
+    using folder = makeFolder();
+    // Like the example, Sonde reaches only its own database.
+    const rules = "host all postgres all trust\nhost sonde sonde all trust\n";
+    await using fresh = await startPostgres({
+      configure: (data) => writeFileSync(join(data, "pg_hba.conf"), rules),
+      sql: SETUP,
+    });
+    const url = fresh.url.replace("postgres@", "sonde@").replace(/postgres$/, "sonde");
+    const options = { folder: folder.path, env: { SONDE_DATABASE_URL: url } };
+    expect(await runSonde(["keys", "create", "--owner", "ann"], options)).toMatchObject({
+      code: 0,
+    });
+    const dump = join(folder.path, "sonde.dump");
+    const written = (RESTORING.exec(readFileSync(page, "utf8"))?.[1] ?? "")
+      .replace("postgres://sonde@db.example.com/sonde", url)
+      .replace(/\S*\/sonde\.dump/, dump);
+    // This machine may lack the user; here, the role alone makes the administrator.
+    const runuser = 'runuser() { shift 3; PGUSER=postgres "$@"; }';
+    const script = `${runuser}\npg_dump --format custom --file ${dump} ${url}\n${written}`;
+    const { hostname, port } = new URL(url);
+    const env = { DATABASE: url, PGHOST: hostname, PGPORT: port };
+    const path = [findPostgres(), process.env["PATH"]].join(delimiter);
+    execFileSync("bash", ["-euc", script], { env: { ...env, PATH: path }, stdio: "pipe" });
+    const restored = await runSonde(["keys", "list"], options);
+    expect([restored.code, restored.stdout]).toEqual([0, expect.stringContaining('"owner":"ann"')]);
+  },
+);
