@@ -31,7 +31,7 @@ export async function openInspection({ location, clock }: InspectionOptions) {
   try {
     const database = await openToRead(location, clock);
     try {
-      await sql`select 1`.execute(database.kysely);
+      await schemaState(database.kysely); // which this user may not be allowed to read
       return inspectionOf(database);
     } catch (cause) {
       await database.kysely.destroy();

@@ -122,11 +122,17 @@ export async function explainedOf(
   url: string,
   setting = "SONDE_DATABASE_URL",
 ): Promise<unknown> {
-  const { addressOf, isRefused } = await loadPostgres();
+  const { addressOf, isForbidden, isRefused } = await loadPostgres();
   const server = `PostgreSQL at ${addressOf(url)}`;
   if (isRefused(cause))
     return new Error(
       `${server} refuses the connection (${(cause as Error).message}): correct ${setting}`,
+      { cause },
+    );
+  const forbidden = [cause, (cause as Error).cause].find(isForbidden);
+  if (forbidden)
+    return new Error(
+      `${server} denies its role what Sonde needs (${(forbidden as Error).message}): make the role in ${setting} the owner of the database and its tables`,
       { cause },
     );
   if (!(cause instanceof UnavailableError)) return cause;

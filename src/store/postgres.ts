@@ -142,6 +142,9 @@ function isServersFault(error: unknown): boolean {
 /** Whether the server rejects the user, or the database does not exist. */
 export const isRefused = (error: unknown): boolean => /^(28...|3D000)$/.test(codeOf(error));
 
+/** Whether the user may not use a table, or create one. */
+export const isForbidden = (error: unknown): boolean => codeOf(error) === "42501";
+
 const codeOf = (error: unknown): string =>
   typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 

@@ -1,4 +1,5 @@
 // PostgreSQL answers but cannot store: the error counts as unavailable, so the bus redelivers.
+import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { expect, inject, it } from "vitest";
 import { toAnswer } from "../../src/api/http/errors.ts";
@@ -6,11 +7,13 @@ import { inTransaction } from "../../src/store/database.ts";
 import { isUnavailable } from "../../src/model/errors.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { createDatabase } from "../support/postgres.ts";
+import { oneLine, runSonde } from "../support/process.ts";
 
 async function openDatabase() {
   const url = await createDatabase(inject("postgresUrl"));
   const database = openPostgres({ url });
   return {
+    url,
     database,
     [Symbol.asyncDispose]: () => database.kysely.destroy(),
   };
@@ -37,6 +40,32 @@ it("the database is unavailable after a deadlock on every attempt", async () => 
   });
   await expect(collided).rejects.toSatisfy(isReportedUnavailable);
   expect(attempts).toBe(4);
+});
+
+it("a database that belongs to another role is refused with advice", async () => {
+  await using opened = await openDatabase();
+  const role = `sonde_${randomUUID().slice(0, 8)}`;
+  await sql.raw(`create role ${role} login`).execute(opened.database.kysely);
+  const stranger = new URL(opened.url);
+  stranger.username = role;
+  const sonde = (url: string, ...args: string[]) =>
+    runSonde(args, { env: { SONDE_DATABASE_URL: url } });
+  const refusal = (what: string): string =>
+    `PostgreSQL at ${stranger.host} denies its role what Sonde needs (permission denied for ${what}): make the role in SONDE_DATABASE_URL the owner of the database and its tables`;
+  expect(oneLine((await sonde(stranger.href, "migrate")).stderr)).toBe(
+    `sonde: ${refusal("schema public")}`,
+  );
+  expect(await sonde(opened.url, "migrate")).toMatchObject({ code: 0 });
+  expect(oneLine((await sonde(stranger.href, "keys", "list")).stderr)).toBe(
+    `sonde: ${refusal("table kysely_migration")}`,
+  );
+  const { stdout } = await sonde(stranger.href, "doctor", "--json");
+  const advice = "make the role in SONDE_DATABASE_URL the owner of the database and its tables";
+  expect(JSON.parse(stdout)).toMatchObject({
+    findings: expect.arrayContaining([
+      expect.objectContaining({ check: "database", state: "failure", advice }),
+    ]) as unknown,
+  });
 });
 
 const isReportedUnavailable = (error: unknown): boolean =>
