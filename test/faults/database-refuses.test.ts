@@ -59,13 +59,10 @@ it("a database that belongs to another role is refused with advice", async () =>
   expect(oneLine((await sonde(stranger.href, "keys", "list")).stderr)).toBe(
     `sonde: ${refusal("table kysely_migration")}`,
   );
-  const { stdout } = await sonde(stranger.href, "doctor", "--json");
-  const advice = "make the role in SONDE_DATABASE_URL the owner of the database and its tables";
-  expect(JSON.parse(stdout)).toMatchObject({
-    findings: expect.arrayContaining([
-      expect.objectContaining({ check: "database", state: "failure", advice }),
-    ]) as unknown,
-  });
+  const { stdout } = await sonde(stranger.href, "doctor");
+  expect(stdout).toMatch(
+    /^FAILURE +database .* denies its role .*\n +→ make the role in SONDE_DATABASE_URL the owner/m,
+  );
 });
 
 const isReportedUnavailable = (error: unknown): boolean =>
