@@ -103,11 +103,14 @@ async function exchange(
   }
 }
 
-const unreachable = (url: string, cause: Error, extraMs: number): Error =>
-  new Error(
-    `no answer from ${url} (${reasonOf(cause, extraMs)}): start \`sonde serve\` there, or set SONDE_API_URL to the service's address`,
-    { cause },
-  );
+function unreachable(url: string, cause: Error, extraMs: number): Error {
+  const reason = reasonOf(cause, extraMs);
+  // The codes of OpenSSL's certificate checks and of Node's host name check.
+  const message = /CERT|SIGNATURE/.test(reason)
+    ? `cannot trust ${url} (${reason}): give it a valid certificate for its name; if an authority of your own issued it, set NODE_EXTRA_CA_CERTS to that authority's`
+    : `no answer from ${url} (${reason}): start \`sonde serve\` there, or set SONDE_API_URL to the service's address`;
+  return new Error(message, { cause });
+}
 
 /** Prefers the cause: fetch itself says only "fetch failed" about a failed connection. */
 function reasonOf(error: Error, extraMs: number): string {

@@ -1,6 +1,7 @@
 // The client of the API, where the API does not answer.
 import { expect, it } from "vitest";
 import { createApi } from "../../src/client/api.ts";
+import { createCertificates } from "../support/certificates.ts";
 import { startTarget } from "../support/target-server.ts";
 
 const USUAL_MS = 30_000;
@@ -15,4 +16,13 @@ it.each([
   const api = createApi({ url: target.url, key: "", keyFrom: "a test" });
   const sent = api.send("POST", "/calls/1/run", { extraMs: 100 - USUAL_MS });
   await expect(sent).rejects.toThrow(`no answer from ${target.url} (none within 0.1 s): `);
+});
+
+it("does not take a service whose certificate it cannot verify for one that is down", async () => {
+  const { ofStranger: tls } = createCertificates();
+  await using target = await startTarget(undefined, { tls });
+  const api = createApi({ url: target.url, key: "", keyFrom: "a test" });
+  await expect(api.send("GET", "/calls/")).rejects.toThrow(
+    `cannot trust ${target.url} (UNABLE_TO_VERIFY_LEAF_SIGNATURE): give it a valid certificate`,
+  );
 });
