@@ -1,5 +1,7 @@
 // The configured store, and the master key that encrypts its secrets.
+import { isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
+import { invalid } from "../model/errors.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { RetentionDays } from "../model/retention.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
@@ -40,14 +42,19 @@ export async function migrateConfiguredStore(config: Config, dataDir: DataDir): 
   return migrateStore({ location: locationOf(config, dataDir, 0), clock: systemClock });
 }
 
-export const locationOf = (
-  { databaseUrl: url, databaseCa: ca, databaseConnections: maxConnections }: Config,
+/** Throws on a machine that runs only agents, unless it has the hub's database. */
+export function locationOf(
+  config: Config,
   dataDir: Pick<DataDir, "path">,
   timeoutSeconds: number,
-): StoreOptions["location"] =>
-  url
-    ? { url, ca, maxConnections, timeoutMs: timeoutSeconds * 1000 }
-    : { file: databaseFileOf(dataDir) };
+): StoreOptions["location"] {
+  const { databaseUrl: url, databaseCa: ca, databaseConnections: maxConnections } = config;
+  if (url) return { url, ca, maxConnections, timeoutMs: timeoutSeconds * 1000 };
+  if (isHub(config)) return { file: databaseFileOf(dataDir) };
+  throw invalid(
+    "a machine that runs only agents (SONDE_ROLES) has no database: run this on the hub, with its settings",
+  );
+}
 
 /** The file of the embedded database. */
 export const databaseFileOf = (dataDir: Pick<DataDir, "path">): string => dataDir.path("sonde.db");

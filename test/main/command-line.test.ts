@@ -264,6 +264,24 @@ describe("an invalid configuration", () => {
   });
 });
 
+it("refuses the hub's commands on a machine that runs only agents", async () => {
+  using folder = makeFolder();
+  const env = {
+    SONDE_ROLES: "agent",
+    SONDE_NATS_URL: "nats://nats:4222",
+    SONDE_LOCATION_KEY: Buffer.alloc(32, 1).toString("base64"),
+  };
+  for (const args of [["keys", "create"], ["agents", "list"], ["migrate"]]) {
+    const { code, stdout, stderr } = await runSonde(args, { folder: folder.path, env });
+    expect([code, stdout, oneLine(stderr)]).toEqual([
+      1,
+      "",
+      "sonde: a machine that runs only agents (SONDE_ROLES) has no database: run this on the hub, with its settings",
+    ]);
+  }
+  expect(existsSync(join(folder.dataDir, "sonde.db"))).toBe(false);
+});
+
 it("prints the effective settings without secrets", async () => {
   const { code, stdout } = await runSonde(["config", "print"], {
     env: {
