@@ -1,5 +1,5 @@
-// Writes lines to a terminal or a pipe without ever waiting for their reader: a paused terminal
-// (Ctrl-S, a selection in it) must not hold up the calls that a thread times.
+// Writes lines to a terminal, a pipe or a file without ever waiting for their reader or for room: a
+// paused terminal (Ctrl-S, a selection in it) must not hold up the calls that a thread times.
 import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import { isatty } from "node:tty";
 
@@ -81,7 +81,7 @@ function reopen(fd: number): number | undefined {
   }
 }
 
-/** Returns how many bytes were written. A reader that has gone accepts none, now or later. */
+/** Returns how many bytes were written. A reader that has gone, or a full disk, accepts none. */
 function tryWrite(fd: number, buffer: Buffer): number | "paused" | "gone" {
   try {
     return writeSync(fd, buffer);

@@ -1,6 +1,8 @@
 // The log on stdout, with secrets redacted: JSON lines, or lines for people on a terminal.
+import { fstatSync } from "node:fs";
 import { pino } from "pino";
 import type { DestinationStream, LevelWithSilent as LogLevel, Logger } from "pino";
+import { createLineWriter } from "./line-writer.ts";
 import type { Terminal } from "./pretty-log.ts";
 
 export type { DestinationStream, LevelWithSilent as LogLevel, Logger } from "pino";
@@ -66,11 +68,18 @@ export interface Log {
 
 /** Opens the log of this process or thread. Loads the formatter for people only when it is used. */
 export async function openLog({ level, format, terminal }: LogSettings): Promise<Log> {
-  if (format === "json") return { log: createLogger(level) };
+  if (format === "json") return { log: createLogger(level, fileOutput()) };
   const { createPrettyOutput } = await import("./pretty-log.ts");
   const { destination, print } = createPrettyOutput(terminal);
   return { log: createLogger(level, destination), print };
 }
+
+/**
+ * If stdout is a file, an output that leaves out what a full disk does not take: that of pino then
+ * ends the process, and waits for room as it ends.
+ */
+const fileOutput = (): DestinationStream | undefined =>
+  fstatSync(1).isFile() ? createLineWriter(1) : undefined;
 
 /** `auto`: lines for people on a terminal, otherwise JSON. */
 export function logSettingsOf(level: LogLevel, format: LogFormat | "auto"): LogSettings {

@@ -1,4 +1,8 @@
 // What a log line holds, and that it holds no secret.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { captureLog } from "./log-lines.ts";
 
@@ -85,4 +89,23 @@ describe("a line", () => {
     log.warn("this");
     expect(lines().map((line) => line["msg"])).toEqual(["this"]);
   });
+});
+
+it("does without lines that a full disk does not take, in a file, and ends nevertheless", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sonde-log-"));
+  const file = join(folder, "log");
+  const program = `
+    const { openLog } = await import(${JSON.stringify(resolve("src/runtime/logger.ts"))});
+    const { log } = await openLog({ level: "info", format: "json" });
+    log.info("first");
+    for (let line = 0; line < 100; line += 1) log.info("x".repeat(100));
+    setTimeout(() => console.error("still working"), 100);`;
+  // A limit on the size of files stands for the full disk.
+  const script = 'ulimit -f 1; exec "$0" --input-type=module -e "$1" >"$2"';
+  const args = ["-c", script, process.execPath, program, file];
+  const { status, stderr } = spawnSync("bash", args, { encoding: "utf8", timeout: 10_000 });
+  const written = readFileSync(file, "utf8");
+  rmSync(folder, { recursive: true });
+  expect([status, stderr]).toEqual([0, "still working\n"]);
+  expect(written).toMatch(/^\{.*"msg":"first"\}\n/);
 });
