@@ -5,7 +5,9 @@ import fastify from "fastify";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
+import { notFound } from "../../model/errors.ts";
 import type { Endpoint } from "../http/endpoint.ts";
+import { toAnswer } from "../http/errors.ts";
 import { API_PREFIX, entityTag } from "../http/serve-endpoint.ts";
 import { describe, openApiOptions, sharedSchemas } from "./openapi.ts";
 import type { Described } from "./openapi.ts";
@@ -24,6 +26,8 @@ export async function createDocumentation(endpoints: readonly Endpoint[], config
     reply.header("content-security-policy", CONTENT_SECURITY_POLICY);
     done();
   });
+  app.setNotFoundHandler((_, reply) => sendError(notFound("Path"), reply));
+  app.setErrorHandler((error, _, reply) => sendError(error, reply));
   // The schemas only describe: they neither validate nor serialize.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => JSON.stringify);
@@ -48,6 +52,11 @@ export async function createDocumentation(endpoints: readonly Endpoint[], config
   });
   await app.ready();
   return { pages: app, sendDocument: documentSender(app.swagger()) };
+}
+
+function sendError(error: unknown, reply: FastifyReply): void {
+  const { status, headers, body } = toAnswer(error);
+  void reply.code(status).headers(headers).send(body);
 }
 
 /** Returns the path below which a proxy serves the pages; "" by default. */

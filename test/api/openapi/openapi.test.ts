@@ -93,3 +93,12 @@ it("can be browsed without requests to other hosts", async () => {
   const script = await api.send({ path: "//docs/static/swagger-ui-bundle.js" });
   expect(script.status).toBe(200);
 });
+
+it.each([
+  ["an unknown path", "unknown", {}, 404],
+  ["an unknown file", "static/unknown.js", {}, 404],
+  ["a range that a file does not have", "static/index.css", { range: "bytes=999999-" }, 416],
+])("answers %s with the body of every other error", async (_what, path, headers, status) => {
+  const answer = await api.send({ path: `//docs/${path}`, headers });
+  expect(answer).toMatchObject({ status, body: { error_msg: expect.any(String), error: status } });
+});
