@@ -12,8 +12,8 @@ import type { PlaceLimit } from "./places.ts";
 import { keyOfSession } from "./sessions.ts";
 
 const STREAMS_OF_A_KEY = 20;
-/** How long the rights to a call or workflow are cached. */
-const RIGHTS_KEPT_MS = 5000;
+/** How long the rights to a call or workflow are cached: all listeners read a batch about then. */
+const RIGHTS_KEPT_MS = 500;
 const RIGHTS_KEPT = 50_000;
 
 export interface EventsOptions {

@@ -232,6 +232,30 @@ describe("an event stream", () => {
     await expect.poll(() => Promise.race([heard.ended, Promise.resolve("open")])).toBe("ended");
   });
 
+  it("follows a change of sharing with the next results that it reads", async () => {
+    const clock = createManualClock(systemClock.now());
+    await using api = await startListening({ clock });
+    const closing = await createCall(api, { access: { results: true } });
+    const opening = await createCall(api, { access: { results: false } });
+    await using heard = await api.hear(await api.caller("bob"));
+    const next = async () => {
+      const ids = await record(api, [closing.id, opening.id]);
+      await expect.poll(() => clock.waiting()).toContain(clock.now() + 500);
+      await clock.advance(500);
+      return ids;
+    };
+    const [shared] = await next();
+    await heard.until(1);
+    for (const [{ id }, results] of [
+      [closing, false],
+      [opening, true],
+    ] as const)
+      await api.send({ method: "PUT", path: `/calls/${id}/`, body: { access: { results } } });
+    const [, sharedSince] = await next();
+    await heard.until(2);
+    expect(idsIn(heard)).toEqual([shared, sharedSince]);
+  });
+
   it("does not keep its session open, and ends with it", async () => {
     const clock = createManualClock(systemClock.now());
     const sessionIdleMs = 300_000;
