@@ -11,7 +11,7 @@ import type { TargetKind } from "../model/tick.ts";
 import { Type } from "../model/type.ts";
 import { show } from "../model/validate.ts";
 import { newId } from "../runtime/ids.ts";
-import type { PendingRun } from "../store/records.ts";
+import type { PendingRun, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
 import { integer } from "./http/parameters.ts";
@@ -76,15 +76,18 @@ export interface RunBody {
   readonly between_calls_delay?: number;
 }
 
-/** Resolves to the run that the caller orders, unstored. Throws unless they may run the target. */
+/**
+ * Resolves to the run that the caller orders, unstored, and to its target. Throws unless they may
+ * run the target.
+ */
 async function orderRun(
   store: Store,
   { principal, params }: ApiRequest<"/:id/">,
   { kind, label }: RunTarget,
   order: RunBody,
-): Promise<PendingRun> {
-  const target = visible(label, await store.documents.get(kind, params.id), principal);
-  if (!canRun(principal, target))
+): Promise<{ readonly run: PendingRun; readonly stored: StoredDocument }> {
+  const stored = visible(label, await store.documents.get(kind, params.id), principal);
+  if (!canRun(principal, stored))
     throw new AppError(
       "forbidden",
       `Only the owner of this ${label}, and its organization where it is shared with it, may run it`,
@@ -92,8 +95,8 @@ async function orderRun(
   const { location_id = "", context = {} } = order;
   const location = await resolveLocation(store, "location_id", location_id);
   if ("fault" in location) throw invalid(location.fault);
-  return manualRun({
-    target_id: target.id,
+  const run = manualRun({
+    target_id: stored.id,
     target_kind: kind,
     between_calls_delay: order.between_calls_delay ?? 0,
     location_id: location.id,
@@ -102,6 +105,7 @@ async function orderRun(
     run_delay: order.run_delay ?? 0,
     now: await store.now(),
   });
+  return { run, stored };
 }
 
 export type RunOrder = Pick<
@@ -162,10 +166,10 @@ export async function runNow<Answer>(
   // A repeated request orders nothing, and gets its answer even if the target is gone.
   let ordered: PendingRun | undefined;
   const answer = await request.change(async (within, audit) => {
-    const run = await orderRun(within, request, target, body);
+    const { run, stored } = await orderRun(within, request, target, body);
     await within.pendingRuns.insert([run]);
     await budgets.checkOrdered(within, request.principal);
-    await audit("run", run.target_kind, run.target_id);
+    await audit("run", run.target_kind, run.target_id, [], stored);
     ordered = run;
     return answerOf(run);
   });

@@ -108,6 +108,17 @@ it("names both owners when a deletion changes others' objects", async () => {
   expect(bobs).toEqual(entries.slice(0, 3));
 });
 
+it("shows the owner of a shared call who else ran it", async () => {
+  await using api = await startApi();
+  const [ann, bob] = [await api.caller("ann", "acme"), await api.caller("bob", "acme")];
+  const call = await createCall(api, { access: { org: true } }, ann);
+  await api.send({ method: "POST", path: `/calls/${call.id}/run`, as: bob });
+  const { body } = await api.send<List>({ path: "/audit/?limit=1", as: ann });
+  expect(body.results).toMatchObject([
+    { action: "run", object_id: call.id, object_owner: "ann", owner: "bob", actor: null },
+  ]);
+});
+
 it("records no values", async () => {
   await using api = await startApi();
   const { id } = await createAuthSetting(api, {

@@ -25,6 +25,7 @@ it("names and links what the reader may still open", () => {
   const setting = entry({ kind: "auth_setting", object_id: "s" });
   expect(placeOf(setting, NONE)).toEqual({ path: "auth/s/", page: "settings/s" });
   expect(placeOf(entry({ kind: "token", object_id: "t" }), NONE)?.page).toBeUndefined();
+  expect(placeOf(entry({ action: "run", object_owner: "bob" }), NONE)?.page).toBe("calls/a%2Fb");
 });
 
 it("names nothing that was deleted, is someone else's, or has no name", () => {

@@ -39,13 +39,17 @@ export interface ObjectPlace {
   readonly page: string | undefined;
 }
 
-/** Returns undefined if the object has no name, has another owner, or is in `deleted`. */
+/**
+ * Returns undefined if the object has no name, is in `deleted`, or has another owner, unless it was
+ * run: both see a call or workflow that they may run.
+ */
 export function placeOf(
-  { kind, object_id, object_owner }: AuditEntry,
+  { action, kind, object_id, object_owner }: AuditEntry,
   deleted: ReadonlySet<string>,
 ): ObjectPlace | undefined {
   const place = PLACES[kind];
-  if (!place || object_owner !== null || deleted.has(object_id)) return undefined;
+  const isHidden = object_owner !== null && action !== "run";
+  if (!place || isHidden || deleted.has(object_id)) return undefined;
   const id = encodeURIComponent(object_id);
   return { path: `${place.list}/${id}/`, page: place.page && `${place.page}/${id}` };
 }
