@@ -1,5 +1,5 @@
 // The archive that sets up a machine as an agent of a location: `sonde locations add --bundle`.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
 import { installed } from "../runtime/installation.ts";
@@ -36,6 +36,7 @@ export function writeBundle(
     writeFileSync(file, archive, { mode: 0o600, flag: "wx" });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
+    if (code !== "EEXIST") rmSync(file, { force: true }); // begun on a disk without room
     throw invalid(
       `--bundle: cannot write ${show(file)} (${code}): name a new file in a folder that this user may write`,
       { cause },

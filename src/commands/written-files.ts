@@ -1,9 +1,10 @@
 // Files that commands write for the operator.
 import { randomUUID } from "node:crypto";
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
+import { makeFolder } from "../runtime/data-dir.ts";
 
 export interface WrittenFile {
   readonly name: string;
@@ -19,7 +20,7 @@ export interface WrittenFile {
 export function writeFiles(folder: string, files: readonly WrittenFile[]): string[] {
   if (folder === "") throw invalid("--out: '' is not a folder");
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     return files.map((file) => replaceFile(folder, file));
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;

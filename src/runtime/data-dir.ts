@@ -36,7 +36,7 @@ export function openDataDir(directory: string) {
     );
   const writeFirst = (file: string, content: string): void => {
     try {
-      writeFileSync(path(file), content, { mode: 0o600, flag: "wx" });
+      writeFileSync(path(file), content, { mode: 0o600, flag: "wx", flush: true });
     } catch (cause) {
       if (codeOf(cause) === "EEXIST") return; // another process was first
       rmSync(path(file), { force: true }); // half a key would look like a key
@@ -111,8 +111,11 @@ export function isMissing(path: string): boolean {
   }
 }
 
-/** Creates its parents too, but without mkdir's `recursive`, which never returns below /proc. */
-function makeFolder(directory: string): void {
+/**
+ * Creates the folder, for this user alone, and its parents, unless it exists. Without mkdir's
+ * `recursive`, which never returns below /proc.
+ */
+export function makeFolder(directory: string): void {
   const above = dirname(directory);
   if (above !== directory && !existsSync(above)) makeFolder(above);
   try {

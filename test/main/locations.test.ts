@@ -120,6 +120,10 @@ SONDE_NATS_URL='tls://nats.test:4222,nats://[::1]'
     [["env", "nowhere"], "no location 'nowhere'; `sonde locations list` shows them"],
     [["env", "tokyo", "--out", ""], "--out: '' is not a folder"],
     [["rotate", "tokyo", "--grace", "1.5"], "'1.5' is not a whole number of hours from 0 to 720"],
+    [
+      ["env", "tokyo", "--out", "/proc/none"],
+      /--out: cannot write into '\/proc\/none' \(E[A-Z]+\)/,
+    ],
     [["nats-config", "--out", "FILE"], /--out: cannot write into '.*file' \(E[A-Z]+\)/],
     [["remove", "tokyo"], "location 'tokyo' is the only one: add another one first"],
   ])("(%j) are refused with the reason", async ([command = "", ...words], message) => {
