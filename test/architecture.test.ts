@@ -88,7 +88,10 @@ const RULES: Readonly<Record<string, Rule>> = {
   "tracing/": { ours: [...ROLE, "tracing/", "bus/bus.ts"], packages: [] },
   "demo/": { ours: [...ROLE, "demo/"], packages: [] },
   "simulation/": { ours: [...ROLE, "simulation/", ...STORE], packages: [] },
-  "config/": { ours: ["model/", "config/"], packages: ["fastest-levenshtein"] },
+  "config/": {
+    ours: ["model/", "config/", "runtime/client-certificate.ts"],
+    packages: ["fastest-levenshtein"],
+  },
   "net/": {
     ours: [...ROLE, "net/"],
     packages: ["ipaddr.js"],

@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import { closest } from "fastest-levenshtein";
 import { show } from "../model/validate.ts";
+import { isUsable } from "../runtime/client-certificate.ts";
 import { SSL_MODES } from "./database-settings.ts";
-import { isKeyOf } from "./setting-values.ts";
 import type { Setting } from "./setting.ts";
 import { ROLES, SETTINGS } from "./settings.ts";
 import type { Role } from "./settings.ts";
@@ -198,7 +198,7 @@ function natsContradictions(config: Config): string[] {
     );
   if (Boolean(natsCert) !== Boolean(natsKey))
     faults.push("SONDE_NATS_CERT and SONDE_NATS_KEY belong together: set both or none");
-  if (natsCert && natsKey && !isKeyOf(natsCert, natsKey))
+  if (natsCert && natsKey && !isUsable({ cert: natsCert, key: natsKey }))
     faults.push("SONDE_NATS_KEY is not the unencrypted private key of SONDE_NATS_CERT");
   return faults;
 }

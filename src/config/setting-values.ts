@@ -1,5 +1,5 @@
 // Parsers of setting values. Each returns undefined when the text is not allowed.
-import { createPrivateKey, X509Certificate } from "node:crypto";
+import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { parseEgressEntry } from "../model/egress-entry.ts";
 
@@ -73,15 +73,6 @@ export function certificates(text: string): string | undefined {
 function isCertificate(pem: string): boolean {
   try {
     return new X509Certificate(pem).raw.length > 0;
-  } catch {
-    return false;
-  }
-}
-
-/** Whether a private key is that of a certificate, and not encrypted; both in PEM. */
-export function isKeyOf(certificate: string, key: string): boolean {
-  try {
-    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
   } catch {
     return false;
   }

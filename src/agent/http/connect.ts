@@ -1,12 +1,12 @@
 // Opens a fresh connection: lookup, egress check, TCP, TLS; all but the check are timed. Only
 // checked addresses are dialled.
-import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import { createMask, MASK } from "../../model/mask.ts";
 import type { EgressRules } from "../../net/egress.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
+import { isUsable } from "../../runtime/client-certificate.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { dial } from "./dial.ts";
@@ -143,10 +143,7 @@ function contextOf(
 ): SecureContext {
   if (!clientCertificate) return secureContext;
   try {
-    const { cert, key } = clientCertificate;
-    // OpenSSL compares keys of one kind only: with a key of another, it presents no certificate.
-    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
-      throw new Error("the private key is not that of the certificate");
+    if (!isUsable(clientCertificate)) throw new Error("the certificate and its key are no pair");
     return certifiedContext(clientCertificate);
   } catch (cause) {
     throw new CallFailure(

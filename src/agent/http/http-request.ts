@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { isCredential } from "../../model/mask.ts";
 import type { KeyValue } from "../../model/fields.ts";
+import type { ClientCertificate } from "../../runtime/client-certificate.ts";
 
 /** Maximum length of the URL of a call or redirect, in characters. */
 export const MAX_URL_LENGTH = 32 * 1024;
@@ -22,7 +23,7 @@ export interface HttpRequest {
   /** Values that its URL may hold, and that no log may show. */
   readonly secrets?: readonly string[];
   /** PEM; presented to this host only. */
-  readonly clientCertificate?: { readonly cert: string; readonly key: string };
+  readonly clientCertificate?: ClientCertificate;
   /**
    * Signs the request again after a redirect within its host; set if each request needs its own
    * signature.
