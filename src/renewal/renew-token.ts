@@ -85,14 +85,17 @@ export async function renewToken(
   return outcome;
 }
 
-/** The token's setting, if the token's owner may use its keys and the token may be sent. */
+/**
+ * The token's setting as the token's owner sees it, if they may use its keys and the token may be
+ * sent.
+ */
 async function settingOf(store: Store, token: StoredDocument): Promise<StoredDocument | undefined> {
   const { auth_id } = (token.document as Token).meta;
   const [stored] = await store.documents.getMany("auth_setting", [auth_id]);
   const user = ownerOf(token);
   if (!stored || !canRead(user, stored) || whyWithheld(token, stored)) return undefined;
-  const setting = stored.document as AuthSetting;
-  return shownAuthSetting(setting, user, stored).keys ? stored : undefined;
+  const document = shownAuthSetting(stored.document as AuthSetting, user, stored);
+  return document.keys ? { ...stored, document } : undefined;
 }
 
 async function ask(

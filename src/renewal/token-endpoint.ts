@@ -31,7 +31,7 @@ const MAX_ANSWER_BYTES = 256 * 1024;
 const MAX_READ_BYTES = 4 * MAX_ANSWER_BYTES;
 
 export async function askForToken(
-  { method, url, headers, body }: TokenRequest,
+  { method, url, headers, body, clientCertificate }: TokenRequest,
   network: TokenNetwork,
 ): Promise<TokenAnswer> {
   const { egress, timeoutMs = TIMEOUT_MS } = network;
@@ -48,6 +48,7 @@ export async function askForToken(
     lookup: permittedLookup(network, port),
     // Ends a pending lookup or connection, which `destroy` waits for.
     signal: deadline,
+    ...clientCertificate,
   });
   const connect: typeof open = (options, callback) =>
     open(options, (...opened) => {

@@ -1,7 +1,10 @@
 // Builds the request that asks a token endpoint for a new token: RFC 6749 sections 4.3, 4.4 and 6,
 // RFC 7523 section 2.1.
 import type { AuthSetting } from "../model/auth-setting.ts";
+import { isInDomain } from "../model/authorization.ts";
 import type { Token } from "../model/token.ts";
+import { isUsable } from "../runtime/client-certificate.ts";
+import type { ClientCertificate } from "../runtime/client-certificate.ts";
 import { SigningError, signingKeyOf, signJws } from "../runtime/jws.ts";
 
 export interface TokenRequest {
@@ -9,6 +12,7 @@ export interface TokenRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
+  readonly clientCertificate?: ClientCertificate;
 }
 
 /** The time and id of a signed assertion. */
@@ -30,6 +34,10 @@ export async function tokenRequest(
   const { settings, keys } = setting;
   const address = settings.access_token_url ?? "";
   if (!URL.canParse(address)) return "the access_token_url is not a valid URL";
+  const url = new URL(address);
+  const clientCertificate = certificateFor(setting, url);
+  if (clientCertificate && !isUsable(clientCertificate))
+    return "the ssl_cert or ssl_key of the setting cannot be read, or they do not match";
   const isJwt = settings.auth_type === "OAUTH2_JWT";
   const grant = isJwt ? await assertionGrant(setting, moment) : grantOf(token, settings);
   if (typeof grant === "string") return grant;
@@ -44,7 +52,18 @@ export async function tokenRequest(
     if (keys.client_id) parameters.set("client_id", keys.client_id);
     if (keys.client_secret) parameters.set("client_secret", keys.client_secret);
   }
-  return requestWith(settings, new URL(address), parameters, headers);
+  const request = requestWith(settings, url, parameters, headers);
+  return { ...request, ...(clientCertificate && { clientCertificate }) };
+}
+
+/** Only its owner's tokens get the key of a setting, and only hosts of its domain. */
+function certificateFor(
+  { meta, settings: { ssl_cert, ssl_key } }: AuthSetting,
+  url: URL,
+): ClientCertificate | undefined {
+  return ssl_cert && ssl_key && isInDomain(url.hostname, meta.domain)
+    ? { cert: ssl_cert, key: ssl_key }
+    : undefined;
 }
 
 function requestWith(

@@ -8,6 +8,7 @@ import { ofSetting, tokenResource } from "../../src/model/token.ts";
 import type { Token } from "../../src/model/token.ts";
 import type { AuthSetting } from "../../src/model/auth-setting.ts";
 import type { NewDocument, StoredDocument } from "../../src/store/records.ts";
+import { createCertificates } from "../support/certificates.ts";
 import { insertKey } from "../support/runs.ts";
 import { storeKinds } from "../support/stores.ts";
 import { answering, insertToken, NOON, renewAll, startRenewing } from "./renewing.ts";
@@ -278,6 +279,22 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
         "the owner of the authentication setting changed settings.access_token_url: update the token to use it there",
       );
     }
+  });
+
+  it("presents the client certificate of a setting only for its owner's tokens", async () => {
+    const { good, selfSigned } = createCertificates();
+    await using system = await start(answering({ access_token: "new", expires_in: 600 }));
+    // Nothing of the two is a pair: a token that needs them is not renewed.
+    const settings = { ssl_cert: good.cert, ssl_key: selfSigned.key };
+    const given = { domain: "127.0.0.1", settings };
+    const own = await insertToken(system.store, system.url, given);
+    const ofShared = await insertToken(system.store, system.url, { ...given, sharer: "bob" });
+    await system.run();
+    expect((await system.tokenOf(own)).api_response["renewal_error"]).toBe(
+      "the ssl_cert or ssl_key of the setting cannot be read, or they do not match",
+    );
+    expect((await system.tokenOf(ofShared)).token.access_token).toBe("new");
+    expect(system.target.requests).toHaveLength(1);
   });
 
   it("gives no new token to one that moved to another setting meanwhile", async () => {

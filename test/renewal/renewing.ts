@@ -55,6 +55,7 @@ export async function insertToken(
     token = {},
     keys = {},
     isUsed = true,
+    domain = "a.example",
     sharer = null as string | null,
     owner_org = null as string | null,
     hasKey = true,
@@ -65,7 +66,7 @@ export async function insertToken(
   const identity = () => ({ id: newId(NOON), owner: "ann", now: NOON });
   const setting = authSettingResource.create(
     {
-      meta: { name: "s", domain: "a.example" },
+      meta: { name: "s", domain },
       keys: { client_id: "me", client_secret: "hush +", ...keys },
       settings: { auth_type: "OAUTH2", access_token_url: url, ...settings },
       access: { settings: sharer !== null, keys: sharer !== null },

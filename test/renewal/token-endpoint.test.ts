@@ -4,14 +4,17 @@ import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHostResolver } from "../../src/net/resolve-host.ts";
 import type { ResolverSettings } from "../../src/net/resolve-host.ts";
 import { askForToken } from "../../src/renewal/token-endpoint.ts";
 import type { TokenNetwork } from "../../src/renewal/token-endpoint.ts";
+import type { TokenRequest } from "../../src/renewal/token-request.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { startBlackHole } from "../support/black-hole.ts";
+import { createCertificates } from "../support/certificates.ts";
 import { startNameServer } from "../support/name-server.ts";
 import type { Answer } from "../support/name-server.ts";
 import { endless, startRawTarget, startTarget } from "../support/target-server.ts";
@@ -33,6 +36,7 @@ const resolverOf = (settings: Partial<ResolverSettings> = {}) =>
 const ask = (
   origin: string,
   { allow = ["localhost"], ...network }: { allow?: string[] } & Partial<TokenNetwork> = {},
+  more: Partial<TokenRequest> = {},
 ) =>
   askForToken(
     {
@@ -40,6 +44,7 @@ const ask = (
       url: new URL(`${origin}/token?key=hush`),
       headers: {},
       body: "",
+      ...more,
     },
     { egress: parseEgressAllow(allow), resolver: resolverOf(), ...network },
   );
@@ -50,6 +55,21 @@ it.each([
 ])("treats port 0 like any other if %s is allowed", async (allow, reason) => {
   expect(await ask("http://127.0.0.1:0", { allow: [allow] })).toEqual({
     reason,
+  });
+});
+
+it("presents the client certificate to an endpoint that requires one", async () => {
+  const { authority, good } = createCertificates();
+  const usual = getCACertificates("default");
+  setDefaultCACertificates([...usual, authority.cert]);
+  onTestFinished(() => setDefaultCACertificates(usual));
+  const tls = { ...good, ca: authority.cert, requestCert: true, rejectUnauthorized: true };
+  await using target = await startTarget(answering({ access_token: "new" }), { tls });
+  const network = { allow: ["127.0.0.1"] };
+  const clientCertificate = { cert: good.cert, key: good.key };
+  expect(await ask(target.url, network)).toHaveProperty("reason");
+  expect(await ask(target.url, network, { clientCertificate })).toEqual({
+    answer: { access_token: "new" },
   });
 });
 

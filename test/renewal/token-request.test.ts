@@ -1,7 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { authSettingResource } from "../../src/model/auth-setting.ts";
 import { tokenResource } from "../../src/model/token.ts";
 import { tokenRequest } from "../../src/renewal/token-request.ts";
+import { createCertificates } from "../support/certificates.ts";
 
 const NOON = Date.UTC(2026, 9, 1, 12);
 const identity = { id: "id", owner: "ann", now: NOON };
@@ -63,4 +64,26 @@ it.each<[string, object, object, object]>([
   const made = await request(token, settings);
   if (typeof made === "string") throw new Error(made);
   expect({ ...made, url: made.url.href }).toMatchObject(expected);
+});
+
+describe("the client certificate of a setting", () => {
+  const { good, selfSigned } = createCertificates();
+  const pair = { ssl_cert: good.cert, ssl_key: good.key };
+  const grant = { grant_type: "client_credentials" };
+  const elsewhere = "https://b.example/token";
+
+  it.each([
+    ["is presented within its domain", pair, { cert: good.cert, key: good.key }],
+    ["is presented nowhere else", { ...pair, access_token_url: elsewhere }, undefined],
+    ["is not presented without its key", { ...pair, ssl_key: null }, undefined],
+  ])("%s", async (_, settings, clientCertificate) => {
+    const made = await request(grant, settings);
+    expect(typeof made === "string" ? made : made.clientCertificate).toEqual(clientCertificate);
+  });
+
+  it("must have its own key", async () => {
+    expect(await request(grant, { ...pair, ssl_key: selfSigned.key })).toBe(
+      "the ssl_cert or ssl_key of the setting cannot be read, or they do not match",
+    );
+  });
 });
