@@ -194,7 +194,8 @@ describe("an agent", () => {
     await startAgent(system);
     const ids = Array.from({ length: 501 }, (_, at) => `run-${at}`);
     await system.bus.publishTicks(ids.map((id) => tickFor(target.url, id)));
-    await expect.poll(() => system.clock.advance(100).then(() => target.requests.length)).toBe(500);
+    const requested = () => system.clock.advance(100).then(() => target.requests.length);
+    await expect.poll(requested, { timeout: 40_000 }).toBe(500);
     expect(target.connections()).toBe(500);
     target.release();
     await expect.poll(() => target.requests.length).toBe(501);
