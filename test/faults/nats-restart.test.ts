@@ -163,6 +163,23 @@ describe("when nats-server is killed and comes back", () => {
     });
     expect(performance.now() - start).toBeGreaterThan(4900);
   });
+
+  it("only the lost connection is a warning, however many locations wait for their consumers", async () => {
+    await using server = await startNatsServer();
+    const lines: { readonly level: string; readonly msg: string }[] = [];
+    const log = createLogger("debug", { write: (line) => lines.push(JSON.parse(line)) });
+    await using hub = await connectTo(server.url, { log });
+    await server.kill();
+    await until(() => expect(hub.status().connected).toBe(false));
+    const locations = [newLocation(), newLocation()];
+    await Promise.allSettled(
+      locations.map((location_id) => hub.publishTicks([aTick({ location_id })])),
+    );
+    const failed = "cannot create the tick consumer of a location";
+    await until(() => expect(lines.filter(({ msg }) => msg === failed)).toHaveLength(2));
+    const warnings = lines.filter(({ level }) => level === "warn").map(({ msg }) => msg);
+    expect(warnings).toEqual(["NATS connection lost; reconnecting"]);
+  });
 });
 
 describe("a consumer that cannot be opened", () => {

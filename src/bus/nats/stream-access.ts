@@ -45,7 +45,8 @@ export function createHubAccess(options: HubAccessOptions): StreamAccess {
       await ensureConsumer(jetStream, tickConsumer(locationId));
     } catch (err) {
       lookedAt.delete(locationId);
-      log.warn({ err, location_id: locationId }, "cannot create the tick consumer of a location");
+      const level = link.fault() === undefined ? "warn" : "debug"; // the link logs once that it is down
+      log[level]({ err, location_id: locationId }, "cannot create the tick consumer of a location");
     }
   }
   return {
