@@ -55,9 +55,20 @@ export function createLogger(level: LogLevel, destination?: DestinationStream): 
 /** Leaves out properties that libraries attach to errors, such as a database client. */
 function errorFields(err: unknown): unknown {
   if (!(err instanceof Error)) return err;
-  const { type, message, stack } = pino.stdSerializers.err(err);
+  const { type, stack } = pino.stdSerializers.err(err);
   const { code } = err as NodeJS.ErrnoException;
-  return { type, message, ...(code !== undefined && { code }), stack };
+  return { type, message: messageOf(err), ...(code !== undefined && { code }), stack };
+}
+
+/** With the messages of its causes, except those that it quotes. */
+function messageOf(err: Error): string {
+  let { message, cause } = err;
+  for (const seen = new Set<unknown>([err]); cause instanceof Error && !seen.has(cause);) {
+    seen.add(cause);
+    if (!message.includes(cause.message)) message += `: ${cause.message}`;
+    ({ cause } = cause);
+  }
+  return message;
 }
 
 export interface Log {

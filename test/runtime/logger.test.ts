@@ -71,6 +71,13 @@ describe("a line", () => {
     });
   });
 
+  it("names each cause of an error once, also where the error quotes it", () => {
+    const { log, lines } = captureLog();
+    const cause = new Error("timeout", { cause: new Error("terminated") });
+    log.error({ err: new Error("no database: timeout", { cause }) }, "failed");
+    expect(lines()[0]?.["err"]).toMatchObject({ message: "no database: timeout: terminated" });
+  });
+
   it("leaves out what a library attached to an error", () => {
     const { log, lines } = captureLog();
     const client = { connectionParameters: { host: "db", user: MARKER } };
