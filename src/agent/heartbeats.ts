@@ -112,7 +112,7 @@ function createSilence({ bus, log, metrics, locationId }: HeartbeatSettings) {
         unanswered += 1;
         if (unanswered === HEARTBEATS_OF_SILENCE)
           log.warn(
-            `hub does not answer: start an aggregator, or set SONDE_LOCATION_KEY to the key that \`sonde locations env ${locationId}\` prints`,
+            `hub does not answer: start an aggregator or repair its database, or set SONDE_LOCATION_KEY to the key that \`sonde locations env ${locationId}\` prints`,
           );
       }
       metrics.unansweredHeartbeats.set(unanswered);

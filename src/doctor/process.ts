@@ -34,7 +34,7 @@ export function silenceFindings(metrics: string): Finding[] {
   return [
     failure(
       `the hub has not answered the last ${unanswered} heartbeats of the agent here, so it gets no runs`,
-      "set SONDE_LOCATION_KEY to the key that `sonde locations env` prints on the hub; if all agents are offline, start an aggregator",
+      "set SONDE_LOCATION_KEY to the key that `sonde locations env` prints on the hub; if all agents are offline, start an aggregator or repair its database",
     ),
   ];
 }

@@ -31,7 +31,9 @@ it("counts unanswered heartbeats, and logs once that the hub is silent, then tha
   await heartbeats.send();
   expect(messages()).toEqual([]);
   for (let n = 0; n < 3; n += 1) await heartbeats.send();
-  const silent = expect.stringContaining("hub does not answer: start an aggregator") as string;
+  const silent = expect.stringContaining(
+    "hub does not answer: start an aggregator or repair its database, or set SONDE_LOCATION_KEY",
+  ) as string;
   expect(messages()).toEqual([silent]);
   expect(await unanswered()).toBe(5);
   await bus.consumeHeartbeats(async (_, answer) => answer({ now: systemClock.now() }));
