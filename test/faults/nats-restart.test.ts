@@ -28,6 +28,7 @@ import {
 } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { firstOutput } from "../support/programs.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { freePort } from "../support/free-port.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { T0 } from "../support/runs.ts";
@@ -361,6 +362,13 @@ describe("at the start", () => {
     const port = await freePort();
     expect(await failure(`nats://ann:s3cret@127.0.0.1:${port}`)).toBe(
       `cannot reach NATS at nats://127.0.0.1:${port} (connection refused): start nats-server with JetStream (-js), or set SONDE_NATS_URL`,
+    );
+  });
+
+  it("a proxy without a server behind it is reported", async () => {
+    await using proxy = await startTcpProxy(await freePort());
+    expect(await failure(`nats://127.0.0.1:${proxy.port}`)).toBe(
+      `cannot reach NATS at nats://127.0.0.1:${proxy.port} (it closed the connection): start nats-server with JetStream (-js), or set SONDE_NATS_URL`,
     );
   });
 

@@ -198,7 +198,9 @@ function startFault(
 ): Error {
   if (cause instanceof errors.AuthorizationError)
     return unavailable(`NATS at ${addresses} ${refusal(settings, nkey)}`, { cause });
-  const reason = cause instanceof Error ? cause.message : String(cause);
+  const said = cause instanceof Error ? cause.message : String(cause);
+  // The client's words when the server, or a proxy before it, closes the connection at once.
+  const reason = said.includes("an undefined error") ? "it closed the connection" : said;
   if (reason.includes("support 'tls'"))
     return unavailable(
       `NATS at ${addresses} does not offer TLS: give it a tls block, or use a nats:// URL without SONDE_NATS_CA and SONDE_NATS_CERT`,
