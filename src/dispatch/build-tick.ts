@@ -62,6 +62,8 @@ export async function buildTicks(
   return { ticks: complete.ticks, unable };
 }
 
+export const DEPLOYMENT_DELETED = "the deployment was deleted before its run";
+
 /** The outcome of a run that no agent gets; the message says why. */
 export const unableToRun = (run: PendingRun, message: string): MissedRun => ({
   run,

@@ -1,6 +1,7 @@
 // Publishes pending runs: new ones, and those left behind by a former scheduler. A workflow's run
 // that overlaps the previous one is MISSED instead.
 import type { Dispatcher } from "../dispatch/dispatch.ts";
+import { DEPLOYMENT_DELETED, unableToRun } from "../dispatch/build-tick.ts";
 import { PUBLISH_AHEAD_MS, dispatch } from "../dispatch/dispatch.ts";
 import { isFull, isUnavailable } from "../model/errors.ts";
 import { parseInstant } from "../model/instant.ts";
@@ -66,7 +67,8 @@ async function publishAll(
   now: number,
 ): Promise<void> {
   try {
-    await dispatch(options.dispatcher, await withoutOverlapped(options, runs, now), now);
+    const wanted = await withoutDeleted(options, runs);
+    await dispatch(options.dispatcher, await withoutOverlapped(options, wanted, now), now);
   } catch (err) {
     if (isFull(err)) await recordMissed(options, tooLate(runs, now));
     if (isUnavailable(err)) throw err;
@@ -84,6 +86,20 @@ async function publishAll(
     await publishAll(options, left.slice(0, half), now);
     await publishAll(options, left.slice(half), now);
   }
+}
+
+/** Returns the runs except those whose deployment was deleted: they are UNABLE_TO_RUN. */
+async function withoutDeleted(
+  { store }: PublishOptions,
+  runs: readonly PendingRun[],
+): Promise<readonly PendingRun[]> {
+  const stopped = await store.schedules.withoutSchedule(runs);
+  if (stopped.size === 0) return runs;
+  const { left = [], deleted = [] } = Object.groupBy(runs, ({ result_id }) =>
+    stopped.has(result_id) ? "deleted" : "left",
+  );
+  await store.results.recordMissed(deleted.map((run) => unableToRun(run, DEPLOYMENT_DELETED)));
+  return left;
 }
 
 /** The runs that can no longer start because the bus had no room for them. */

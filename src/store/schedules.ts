@@ -4,8 +4,8 @@ import type { RawBuilder, Selectable } from "kysely";
 import type { TargetKind } from "../model/tick.ts";
 import { MINUTE_MS, slotKeyOf } from "../model/slots.ts";
 import type { Database } from "./database.ts";
-import { inTransaction } from "./database.ts";
-import type { Schedule, StoredSchedule } from "./records.ts";
+import { inTransaction, isAmong } from "./database.ts";
+import type { PendingRun, Schedule, StoredSchedule } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
 /** `active_until` of a deployment's current schedule. */
@@ -44,6 +44,12 @@ export function createScheduleStore(database: Database) {
      */
     remove: (deploymentId: string, now: number): Promise<void> =>
       inTransaction(database, (transaction) => endSchedules(transaction, deploymentId, now)),
+    /**
+     * The ids of those runs that are triggered by no schedule: their deployment was deleted while
+     * their slot was opened.
+     */
+    withoutSchedule: (runs: readonly PendingRun[]): Promise<Set<string>> =>
+      withoutSchedule(database, runs),
     /** Schedules that were stored since `forgetNew`, at most one page. */
     async listNew(): Promise<StoredSchedule[]> {
       const keys = await database.kysely
@@ -98,6 +104,26 @@ async function replaceSchedule({ kysely }: Database, schedule: Schedule): Promis
     .execute();
   await kysely.insertInto("schedules").values(toRow(schedule)).execute();
   await kysely.insertInto("new_schedules").values({ deployment_id, active_from }).execute();
+}
+
+async function withoutSchedule(
+  database: Database,
+  runs: readonly PendingRun[],
+): Promise<Set<string>> {
+  const scheduled = runs.filter(({ trigger }) => trigger === "SCHEDULE");
+  const ids = [...new Set(scheduled.map(({ deployment_id }) => deployment_id ?? ""))];
+  if (ids.length === 0) return new Set();
+  const rows = await database.kysely
+    .selectFrom("schedules")
+    .select(["deployment_id", "active_from", "active_until"])
+    .where(isAmong(database, "deployment_id", ids))
+    .execute();
+  const schedules = Map.groupBy(rows, ({ deployment_id }) => deployment_id);
+  const isTriggered = ({ deployment_id, trigger_time }: PendingRun): boolean =>
+    (schedules.get(deployment_id ?? "") ?? []).some(
+      ({ active_from, active_until }) => active_from <= trigger_time && trigger_time < active_until,
+    );
+  return new Set(scheduled.flatMap((run) => (isTriggered(run) ? [] : run.result_id)));
 }
 
 /** Keeps the schedules that were due: an outage may have left their slots to be opened. */

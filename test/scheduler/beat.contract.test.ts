@@ -83,6 +83,9 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await store.schedules.set(schedule);
     return schedule;
   };
+  /** Deploys what `aRun` runs, in no slot of these tests. */
+  const deployRuns = () =>
+    deploy({ deployment_id: "deployment", frequency: 1440, active_from: T0 });
   const at = async (ms: number): Promise<void> => clock.setNow(ms);
   const pending = () => store.pendingRuns.listOfTarget(call.id, EVERYTHING);
   const missed = async () =>
@@ -464,6 +467,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
         sent.push(...group.map(({ result_id }) => result_id));
       },
     };
+    await deployRuns();
     const runs = Array.from({ length: 200 }, () => aRun({ target_id: call.id, due_time: T0 }));
     const broken = aRun({ target_id: call.id, due_time: T0, location_id: "broken" });
     await store.pendingRuns.insert([broken, ...runs]);
@@ -473,9 +477,26 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(unpublished.map(({ result_id }) => result_id)).toEqual([broken.result_id]);
   });
 
+  it("ends a run whose deployment was deleted while its slot was opened", async () => {
+    const beat = newBeat("one");
+    await beat.run();
+    const { deployment_id } = await deploy({ run_delay: 40 });
+    await at(T0 + 48 * SECOND);
+    await beat.run();
+    // The deletion does not see the order, which is not committed yet, and cannot withdraw it.
+    await store.schedules.remove(deployment_id, clock.now());
+    await at(T0 + 90 * SECOND);
+    await beat.run();
+    expect((await missed()).map(({ result, message }) => [result, message])).toEqual([
+      ["UNABLE_TO_RUN", "the deployment was deleted before its run"],
+    ]);
+    expect(ticks).toEqual([]);
+  });
+
   it("ends a run at a location that was removed", async () => {
     await store.locations.insert({ id: "tokyo", label: "", region: "", created: clock.now() });
     await store.locations.remove("tokyo", clock.now());
+    await deployRuns();
     await store.pendingRuns.insert([
       aRun({ target_id: call.id, due_time: T0, location_id: "tokyo" }),
     ]);
@@ -519,6 +540,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       },
     });
     const due_time = T0 + MINUTE_MS;
+    await deployRuns();
     await store.pendingRuns.insert([
       ...Array.from({ length: 1000 }, () => aRun({ target_id: waiting.id, due_time })),
       aRun({ target_id: call.id, due_time: due_time + 1 }),

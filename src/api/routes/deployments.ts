@@ -1,5 +1,5 @@
 // Deployments. Their schedules are stored alongside, for the scheduler.
-import { unableToRun } from "../../dispatch/build-tick.ts";
+import { DEPLOYMENT_DELETED, unableToRun } from "../../dispatch/build-tick.ts";
 import { PUBLISH_AHEAD_MS } from "../../dispatch/dispatch.ts";
 import { canRun, isOwner, ownedBy } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
@@ -86,8 +86,6 @@ const hooks: DocumentHooks<Deployment> = {
     ownsTarget(store, caller, document?.deployment.target_id ?? ""),
 };
 
-const DELETED = "the deployment was deleted before its run";
-
 /** Ends the schedule, and cancels the deployment's runs of its current and former targets. */
 async function endSchedule(store: Store, id: string, targetIds: readonly string[]): Promise<void> {
   const now = await store.now();
@@ -95,7 +93,7 @@ async function endSchedule(store: Store, id: string, targetIds: readonly string[
   for (const target_id of targetIds) {
     const runs = { target_id, deployment_id: id };
     const due = await store.pendingRuns.withdraw(runs, now, PUBLISH_AHEAD_MS);
-    await store.results.recordMissed(due.map((run) => unableToRun(run, DELETED)));
+    await store.results.recordMissed(due.map((run) => unableToRun(run, DEPLOYMENT_DELETED)));
   }
 }
 
