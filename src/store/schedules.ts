@@ -110,20 +110,25 @@ async function withoutSchedule(
   database: Database,
   runs: readonly PendingRun[],
 ): Promise<Set<string>> {
-  const scheduled = runs.filter(({ trigger }) => trigger === "SCHEDULE");
-  const ids = [...new Set(scheduled.map(({ deployment_id }) => deployment_id ?? ""))];
+  const ids = runs.flatMap(({ trigger, result_id }) => (trigger === "SCHEDULE" ? result_id : []));
   if (ids.length === 0) return new Set();
   const rows = await database.kysely
-    .selectFrom("schedules")
-    .select(["deployment_id", "active_from", "active_until"])
-    .where(isAmong(database, "deployment_id", ids))
+    .selectFrom("pending_runs")
+    .select("result_id")
+    .where(isAmong(database, "result_id", ids))
+    .where(({ exists, not, selectFrom }) =>
+      not(
+        exists(
+          selectFrom("schedules")
+            .select("schedules.deployment_id")
+            .whereRef("schedules.deployment_id", "=", "pending_runs.deployment_id")
+            .whereRef("active_from", "<=", "trigger_time")
+            .whereRef("active_until", ">", "trigger_time"),
+        ),
+      ),
+    )
     .execute();
-  const schedules = Map.groupBy(rows, ({ deployment_id }) => deployment_id);
-  const isTriggered = ({ deployment_id, trigger_time }: PendingRun): boolean =>
-    (schedules.get(deployment_id ?? "") ?? []).some(
-      ({ active_from, active_until }) => active_from <= trigger_time && trigger_time < active_until,
-    );
-  return new Set(scheduled.flatMap((run) => (isTriggered(run) ? [] : run.result_id)));
+  return new Set(rows.map(({ result_id }) => result_id));
 }
 
 /** Keeps the schedules that were due: an outage may have left their slots to be opened. */
