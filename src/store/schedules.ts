@@ -116,10 +116,11 @@ async function withoutSchedule(
     .selectFrom("pending_runs")
     .select("result_id")
     .where(isAmong(database, "result_id", ids))
-    .where(({ exists, not, selectFrom }) =>
-      not(
-        exists(
-          selectFrom("schedules")
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom("schedules")
             .select("schedules.deployment_id")
             .whereRef("schedules.deployment_id", "=", "pending_runs.deployment_id")
             .whereRef("active_from", "<=", "trigger_time")
