@@ -114,18 +114,22 @@ const limitsOf = (maxStreams: number): PlaceLimit[] => [
 
 /** An outcome is visible to those who may read the results of its call or workflow. */
 function createRights({ store, clock }: EventsOptions) {
-  let owned = new Map<string, { readonly sharing: Owned | undefined; readonly until: number }>();
+  const cached = new Map<string, { readonly sharing: Owned | undefined; readonly until: number }>();
   const targetOf = ({ call_id, workflow_id }: RecordedOutcome): string =>
     call_id ?? workflow_id ?? "";
 
-  async function learn(ids: readonly string[]): Promise<void> {
+  async function sharingOf(ids: readonly string[]): Promise<Map<string, Owned | undefined>> {
     const now = clock.monotonic();
-    const missing = [...new Set(ids)].filter((id) => (owned.get(id)?.until ?? 0) <= now);
-    if (missing.length === 0) return;
+    const sharing = new Map(ids.map((id) => [id, cached.get(id)?.sharing]));
+    const missing = ids.filter((id) => (cached.get(id)?.until ?? 0) <= now);
+    if (missing.length === 0) return sharing;
     const found = await store.recorded.sharing(missing);
-    if (owned.size + missing.length > RIGHTS_KEPT) owned = new Map();
-    for (const id of missing)
-      owned.set(id, { sharing: found.get(id), until: now + RIGHTS_KEPT_MS });
+    if (cached.size + missing.length > RIGHTS_KEPT) cached.clear();
+    for (const id of missing) {
+      sharing.set(id, found.get(id));
+      cached.set(id, { sharing: found.get(id), until: now + RIGHTS_KEPT_MS });
+    }
+    return sharing;
   }
 
   /** Resolves to a function that tells whether the reader may read an outcome. */
@@ -133,9 +137,9 @@ function createRights({ store, clock }: EventsOptions) {
     reader: Principal,
     outcomes: readonly RecordedOutcome[],
   ): Promise<(outcome: RecordedOutcome) => boolean> => {
-    await learn(outcomes.map(targetOf));
+    const known = await sharingOf([...new Set(outcomes.map(targetOf))]);
     return (outcome) => {
-      const sharing = owned.get(targetOf(outcome))?.sharing;
+      const sharing = known.get(targetOf(outcome));
       return sharing !== undefined && canRead(reader, sharing);
     };
   };

@@ -1,7 +1,11 @@
 // Server-sent events, on both databases: who receives which, and that nothing is lost in between.
 // @module-tag slow
 import { describe, expect, it } from "vitest";
+import { createEvents } from "../../src/api/events.ts";
+import type { RecordedOutcome } from "../../src/model/recorded.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import type { ApiKey } from "../../src/store/records.ts";
 import { createCall, create, startApi } from "../support/api.ts";
 import type { Caller, TestApi } from "../support/api.ts";
 import { listen } from "../support/event-source.ts";
@@ -254,6 +258,35 @@ describe("an event stream", () => {
     const [, sharedSince] = await next();
     await heard.until(2);
     expect(idsIn(heard)).toEqual([shared, sharedSince]);
+  });
+
+  it("knows who may read a call among more calls than it keeps rights of", async () => {
+    await using api = await startApi();
+    const { id } = await createCall(api);
+    const events = createEvents({
+      store: api.store,
+      clock: createManualClock(systemClock.now()),
+      log: createLogger("silent"),
+      maxEventStreams: 1,
+      sessionIdleMs: 60_000,
+    });
+    const ann = (await api.store.apiKeys.find(api.ann.key_id)) as ApiKey;
+    const outcome = (call_id: string): RecordedOutcome => ({
+      result_id: "",
+      call_id,
+      workflow_id: null,
+      workflow_result_id: null,
+      location_id: "local",
+      deployment_id: null,
+      result: "COMPLETE",
+      time: 0,
+      latency: 1,
+      is_late: false,
+    });
+    const others = Array.from({ length: 50_000 }, (_, n) => outcome(`other-${n}`));
+    const before = await events.readable(ann, [outcome(id)]);
+    const among = await events.readable(ann, [outcome(id), ...others]);
+    expect([before, among].map((isReadable) => isReadable(outcome(id)))).toEqual([true, true]);
   });
 
   it("does not keep its session open, and ends with it", async () => {
