@@ -34,7 +34,7 @@ export async function dispatch(
   pending: readonly PendingRun[],
   now: number,
 ): Promise<void> {
-  const { store } = dispatcher;
+  const { store, waiting } = dispatcher;
   const runs = pending.filter(({ due_time }) => due_time < now + PUBLISH_AHEAD_MS);
   const { ticks, unable } = await buildAdmitted(dispatcher, runs, now);
   if (unable.length > 0) await store.results.recordMissed(unable);
@@ -45,6 +45,7 @@ export async function dispatch(
   await plan(store, runs, ready);
   const unfit = await publish(dispatcher, ready);
   const tooLarge = runs.filter(({ result_id }) => unfit.has(result_id));
+  for (const run of tooLarge) waiting.forget(run);
   if (tooLarge.length > 0) await store.results.recordMissed(tooLarge.map(tooLargeToRun));
 }
 

@@ -1,12 +1,14 @@
 // How much of one owner's runs may wait for agents.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
+import { TooLargeError } from "../../src/bus/bus.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { dispatch } from "../../src/dispatch/dispatch.ts";
 import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 import type { WaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 import { workspaceKey } from "../../src/model/environment.ts";
 import type { Call } from "../../src/model/call.ts";
+import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import type { PendingRun } from "../../src/store/records.ts";
@@ -91,6 +93,20 @@ describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
         result: "UNABLE_TO_RUN",
         message: "the deployment's owner may no longer run the call",
       });
+    const runs = await runsOf(3, { target_id: await insertCall(300 * KIB) });
+    await send(runs);
+    expect(published.toSorted()).toEqual(idsOf(runs).toSorted());
+  });
+
+  it("do not count if they are too large for the bus", async () => {
+    const publishTicks = async (ticks: readonly Tick[]): Promise<void> => {
+      throw new TooLargeError(
+        ticks.map(({ result_id }) => result_id),
+        "too large",
+      );
+    };
+    const refused = await runsOf(3, { target_id: await insertCall(300 * KIB) });
+    await dispatch({ store, bus: { ...bus, publishTicks }, waiting }, refused, T0);
     const runs = await runsOf(3, { target_id: await insertCall(300 * KIB) });
     await send(runs);
     expect(published.toSorted()).toEqual(idsOf(runs).toSorted());
