@@ -80,16 +80,16 @@ export function observeRequests(
     );
   };
   app.decorateRequest("began", 0);
-  app.addHook("onRequest", (request, _reply, done) => {
+  app.addHook("onRequest", (request, { raw }, done) => {
     request.began = clock.monotonic();
+    // The hook `onRequestAbort` misses callers that leave once their body has been read.
+    raw.once("close", () => {
+      if (!raw.writableFinished) observe(request, ABANDONED);
+    });
     done();
   });
   app.addHook("onResponse", (request, reply, done) => {
     observe(request, reply.statusCode);
-    done();
-  });
-  app.addHook("onRequestAbort", (request, done) => {
-    observe(request, ABANDONED);
     done();
   });
 }

@@ -62,14 +62,18 @@ it("answers requests that wait for a run before it stops", async () => {
   expect(await response.json()).toMatchObject({ call_id: id });
 });
 
-it("stops waiting for a run when the caller disconnects", async () => {
+it.each([
+  ["without a body", {}, undefined],
+  ["after a body", { "content-type": "application/json" }, "{}"],
+])("stops waiting for a run when the caller disconnects %s", async (_, headers, body) => {
   await using api = await startApi();
   const { id } = await createCall(api);
   const address = await listening(api);
   const gone = new AbortController();
   const waiting = fetch(`${address}/api/2/calls/${id}/run?wait=60`, {
-    ...authorized(api),
     method: "POST",
+    headers: { ...authorized(api).headers, ...headers },
+    ...(body !== undefined && { body }),
     signal: gone.signal,
   });
   const page = { after: "", limit: 1 };
