@@ -90,6 +90,6 @@ function reportsLeft({ open }: Queue<RunReport>, now: number): BacklogAt[] {
   return [...byLocation].map(([location_id, messages]) => ({
     location_id,
     messages: messages.length,
-    oldestAgeMs: now - Math.min(...messages.map(([, storedAt]) => storedAt)),
+    oldestAgeMs: now - (messages[0]?.[1] ?? now),
   }));
 }

@@ -72,6 +72,20 @@ it("reports are safe once all are consumed, including redelivered ones", async (
   expect(taken.sort()).toEqual(reports.map(({ run_id }) => run_id).sort());
 });
 
+it("the backlog says how long the oldest report waits, however many there are", async () => {
+  const { clock, bus } = startBus();
+  await using _ = bus;
+  const report = aRunReport("local");
+  for (let second = 0; second < 2; second += 1) {
+    for (let n = 0; n < 70_000; n += 1)
+      await bus.publishReports([{ ...report, run_id: `${second} ${n}` }]);
+    await clock.advance(1000);
+  }
+  const [, results] = await bus.backlog();
+  const at = [{ location_id: "local", messages: 140_000, oldestAgeMs: 2000 }];
+  expect(results).toEqual({ stream: "results", at });
+});
+
 it("reports arrive promptly when few, and in large batches when many", async () => {
   const { bus } = startBus();
   await using _ = bus;
