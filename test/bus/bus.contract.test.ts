@@ -2,7 +2,7 @@
 // @module-tag slow
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { ANSWER_MS } from "../../src/bus/bus.ts";
+import { ANSWER_MS, MAX_UNDER_WAY } from "../../src/bus/bus.ts";
 import type { Heartbeat } from "../../src/model/heartbeat.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
@@ -169,6 +169,26 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start, encodes }) => {
     await bus.publishTicks([next]);
     await promise;
     expect(taken).toEqual([slow.result_id, next.result_id]);
+  });
+
+  it("are left to others while a consumer holds as many as it may", async () => {
+    await using fixture = await start();
+    const [hub, agent, other] = [await fixture.join(), await fixture.join(), await fixture.join()];
+    const location_id = newLocation();
+    const ended = Promise.withResolvers<void>();
+    using _ = { [Symbol.dispose]: () => ended.resolve() };
+    let held = 0;
+    await agent.consumeTicks(location_id, () => {
+      held += 1;
+      return ended.promise;
+    });
+    const ticks = Array.from({ length: MAX_UNDER_WAY + 10 }, () => aTick({ location_id }));
+    await Promise.all(ticks.map((tick) => hub.publishTicks([tick])));
+    await until(() => expect(held).toBeGreaterThanOrEqual(MAX_UNDER_WAY));
+    const { taken, handler } = recorder<readonly Tick[]>();
+    await other.consumeTicks(location_id, handler);
+    await until(() => expect(taken).toHaveLength(10));
+    expect(held).toBe(MAX_UNDER_WAY);
   });
 
   it("are stored once when they are published twice", async () => {

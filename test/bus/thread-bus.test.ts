@@ -45,3 +45,20 @@ it("a piece that is given back goes to another agent while the others still run"
   await drained;
   expect(first).toEqual(idsOf(ticks));
 });
+
+it("ticks go back to the bus when the thread of their agent ends", async () => {
+  await using system = startHub();
+  const { port1, port2 } = new MessageChannel();
+  serveThreadBus(system.hub, port1);
+  const [held, other]: [string[], string[]] = [[], []];
+  await createThreadBus(port2).consumeTicks("local", (ticks) => {
+    held.push(...idsOf(ticks));
+    return new Promise(() => undefined);
+  });
+  const ticks = [aTick()];
+  await system.hub.publishTicks(ticks);
+  await expect.poll(() => held).toEqual(idsOf(ticks));
+  await system.connect().consumeTicks("local", async (given) => void other.push(...idsOf(given)));
+  port2.close();
+  await expect.poll(() => other).toEqual(idsOf(ticks));
+});
