@@ -2,10 +2,12 @@
 // @module-tag slow
 import { describe, expect, it } from "vitest";
 import { createEvents } from "../../src/api/events.ts";
+import { unavailable } from "../../src/model/errors.ts";
 import type { RecordedOutcome } from "../../src/model/recorded.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import type { ApiKey } from "../../src/store/records.ts";
+import type { Store } from "../../src/store/store.ts";
 import { createCall, create, startApi } from "../support/api.ts";
 import type { Caller, TestApi } from "../support/api.ts";
 import { listen } from "../support/event-source.ts";
@@ -194,6 +196,16 @@ describe.each(storeKinds)("events on %s", (storeKind) => {
   });
 });
 
+/** Serves one stream at a time. */
+const eventsOver = (store: Store) =>
+  createEvents({
+    store,
+    clock: createManualClock(systemClock.now()),
+    log: createLogger("silent"),
+    maxEventStreams: 1,
+    sessionIdleMs: 60_000,
+  });
+
 describe("an event stream", () => {
   it("sends comments while idle, and ends when its key is revoked", async () => {
     const clock = createManualClock(systemClock.now());
@@ -260,16 +272,32 @@ describe("an event stream", () => {
     expect(idsIn(heard)).toEqual([shared, sharedSince]);
   });
 
+  it("has the store read only while someone listens", async () => {
+    const clock = createManualClock(systemClock.now());
+    await using api = await startListening({ clock });
+    for (let listener = 0; listener < 2; listener += 1) {
+      await using _ = await api.hear();
+      await expect.poll(() => clock.waiting()).toContain(clock.now() + 500);
+    }
+    await expect.poll(() => clock.waiting()).toEqual([]);
+  });
+
+  it("frees its place when the store cannot be read", async () => {
+    await using api = await startApi();
+    const { recorded } = api.store;
+    const last = () => (outage ? Promise.reject(outage) : recorded.last());
+    const events = eventsOver({ ...api.store, recorded: { ...recorded, last } });
+    const ann = (await api.store.apiKeys.find(api.ann.key_id)) as ApiKey;
+    let outage: Error | undefined = unavailable("no connection");
+    await expect(events.listen(ann)).rejects.toThrow("no connection");
+    outage = undefined;
+    (await events.listen(ann)).stop();
+  });
+
   it("knows who may read a call among more calls than it keeps rights of", async () => {
     await using api = await startApi();
     const { id } = await createCall(api);
-    const events = createEvents({
-      store: api.store,
-      clock: createManualClock(systemClock.now()),
-      log: createLogger("silent"),
-      maxEventStreams: 1,
-      sessionIdleMs: 60_000,
-    });
+    const events = eventsOver(api.store);
     const ann = (await api.store.apiKeys.find(api.ann.key_id)) as ApiKey;
     const outcome = (call_id: string): RecordedOutcome => ({
       result_id: "",
