@@ -72,6 +72,13 @@ describe("the series of a call", () => {
     expect(text).toMatch(/^probe_runs_total\{call_id="call",.*,result="skipped"\} 1$/m);
   });
 
+  it("count a result that comes late, and keep showing a newer one", async () => {
+    const late = ran("call", T0 - 10 * MINUTE, "CONNECTION_ERROR");
+    const text = await seriesAfter(inWorkflow(ran("call", T0)), inWorkflow(late));
+    expect(text).toMatch(/^probe_success\{call_id="call",.*\} 1$/m);
+    expect(text).toMatch(/^probe_runs_total\{call_id="call",.*,result="fail"\} 1$/m);
+  });
+
   it("do not count simulated results", async () => {
     const text = await seriesAfter(ran("call", T0), simulated(ran("call", T0, "CONNECTION_ERROR")));
     expect(text).toMatch(/^probe_success\{call_id="call",.*\} 1$/m);

@@ -64,6 +64,20 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect((await system.tokenOf(id)).token.access_token).toBe("new");
   });
 
+  it("leaves the waiting ones to the next beat while the database is away", async () => {
+    await using system = await start(answering(NEW));
+    const { store } = system;
+    for (let token = 0; token < 11; token += 1) await insertToken(store, system.url, {});
+    let claims = 0;
+    const claim = () => {
+      claims += 1;
+      return Promise.reject(unavailable("the database cannot be reached"));
+    };
+    const renewals = { ...store.renewals, claim };
+    await renewAll(system.renewal({ over: { ...store, renewals } }));
+    expect(claims).toBe(10);
+  });
+
   it.each(["a token", "its setting"])(
     "asks once though %s is written meanwhile, and looks at it again afterwards",
     async (which) => {

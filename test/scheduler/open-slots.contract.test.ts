@@ -153,6 +153,27 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     expect(await lateSlots()).toEqual([undefined, undefined]);
   });
 
+  it("of a long outage are recorded by several beats: the next one must be on time", async () => {
+    await store.schedules.set(aSchedule());
+    await newBeat(store).run();
+    await clock.advance(20 * MINUTE_MS);
+    const slow: Store = {
+      ...store,
+      async now() {
+        await clock.advance(SECOND / 10);
+        return store.now();
+      },
+    };
+    const beat = newBeat(slow);
+    const left: number[] = [];
+    do {
+      await beat.run();
+      left.push(await store.slots.countLate());
+    } while (left.at(-1) !== 0);
+    expect(left[0]).toBeGreaterThan(10);
+    expect(left).toEqual(left.toSorted((a, b) => b - a));
+  });
+
   it("split into late runs and runs to order by the time of the opening", async () => {
     const [soon, late] = [aSchedule({ frequency: 2 }), aSchedule()];
     for (const schedule of [soon, late]) await store.schedules.set(schedule);
