@@ -7,7 +7,7 @@ import type { Insight, InsightSummary } from "../model/insight.ts";
 import { periodEnd } from "../model/periods.ts";
 import { bandOf, SCORE_VERSION } from "../model/score.ts";
 
-/** What names the report's call. */
+/** The name and the domain of the report's call. */
 interface Named {
   readonly name: string;
   readonly domain: string;

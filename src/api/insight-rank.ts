@@ -11,7 +11,7 @@ import { measuresOf } from "./insight-answers.ts";
 
 export interface RankQuery {
   readonly kind: InsightKind;
-  /** How many closed periods. */
+  /** The number of closed periods. */
   readonly periods: number;
   /** Also calls that others share with the organization. */
   readonly withShared: boolean;

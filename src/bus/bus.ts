@@ -38,7 +38,7 @@ export interface BusStatus {
   readonly connected: boolean;
   /** For the operator: the bus's address, and the fault while it is not connected. */
   readonly detail: string;
-  /** What fails although the bus is connected, with advice. */
+  /** A fault of a bus that is connected, with advice. */
   readonly degraded?: string;
 }
 

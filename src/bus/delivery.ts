@@ -9,7 +9,7 @@ import type { Logger } from "../runtime/logger.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
 
-/** What is kept until it is handled. */
+/** The content of messages that are kept until they are handled. */
 export const CONTENTS = ["ticks", "reports"] as const;
 export type Content = (typeof CONTENTS)[number];
 

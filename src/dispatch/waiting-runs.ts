@@ -22,7 +22,7 @@ interface Part {
 
 export type WaitingRuns = ReturnType<typeof createWaitingRuns>;
 
-/** `maxMiB`: of an owner's runs, as far as this process dispatches them. */
+/** `maxMiB`: the limit for each owner, of the runs that this process dispatches. */
 export function createWaitingRuns(maxMiB: number) {
   const max = maxMiB * 1024 * 1024;
   const waiting = new Map<string, Part>();

@@ -40,9 +40,7 @@ export function createBeat(options: BeatOptions) {
   const { store, holder, log, metrics } = options;
   const times = createBeatTimes(options);
   let held: Lease | undefined;
-  /**
-   * When the last beat began that got as far as publishing, whether or not the bus took every run.
-   */
+  /** The start of the last beat that reached publishing, even if the bus did not take every run. */
   let published: number | undefined;
 
   const acquire = async (now: number): Promise<Lease | undefined> => {

@@ -172,7 +172,7 @@ async function recordRuns(
       throw new Error(
         `${open.size - recorded} of ${open.size} simulated results were not recorded`,
       );
-    // Otherwise retention would pass by their percentiles.
+    // Otherwise retention would skip their percentiles.
     await within.leases.moveBack(PERCENTILES_LEASE, Math.min(...triggers));
     return recorded;
   });

@@ -8,7 +8,7 @@ import { mayRun } from "./session.ts";
 /** Calls by id: null for one that the reader may not see. Undefined while they are read. */
 export type CallNames = ReadonlyMap<string, Call | null> | undefined;
 
-/** Reads the calls with these ids; those of other owners as far as they are shared. */
+/** Reads the calls with these ids; of other owners' calls, only shared ones. */
 export function useCalls(ids: readonly string[]): CallNames {
   const asked = [...new Set(ids)].toSorted();
   return useQuery<CallNames>(["calls", "named", asked], async ({ signal }) => {

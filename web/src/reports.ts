@@ -72,7 +72,7 @@ export interface ReportPeriod {
   /** The start of the period. */
   readonly start: number;
   readonly type: ReportType;
-  /** What the rows of a group are compared by. */
+  /** The measure by which the rows of a group are compared. */
   readonly by: MeasureName;
 }
 

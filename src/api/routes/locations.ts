@@ -13,7 +13,7 @@ import { LIST_PAGING } from "../http/parameters.ts";
 
 const tag = "Locations";
 
-/** What both lists show of an agent. */
+/** The fields of an agent in both lists. */
 const AGENT_FIELDS = {
   state: Type.Enum(AGENT_STATES, {
     description: [

@@ -43,7 +43,7 @@ export interface NatsSettings {
   /** The seed of a user's nkey. */
   readonly nkey?: string;
   readonly tls?: NatsTls;
-  /** What seals and opens the messages of a location. */
+  /** Returns the sealer of a location's messages. */
   readonly sealerOf: SealerOf;
   /** The name of this process in the server's monitoring. */
   readonly name: string;

@@ -12,7 +12,7 @@ interface DeleteButtonProps {
   readonly what: string;
   /** Below the API's root. */
   readonly path: string;
-  /** What is deleted with it, or stays. */
+  /** Says what is deleted with it, or stays. */
   readonly consequence?: ComponentChildren;
   readonly verb?: string;
   readonly onDeleted: () => unknown;
