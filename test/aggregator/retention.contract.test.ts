@@ -335,6 +335,20 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     expect(await store.retention.lastCountedFrom()).toBe(NOW);
   });
 
+  it("stops once another process has taken its lease", async () => {
+    const runs = Array.from({ length: 450 }, (_, n) => runAt({ due_time: NOW - 120 * DAY + n }));
+    await record(...runs);
+    await settleInsights();
+    const clock = createManualClock(NOW);
+    const probed = probe(store, async (batches) => {
+      if (batches > 1) return;
+      await clock.advance(10_000);
+      await store.leases.acquire("retention", "other", NOW + 60_000, 30_000);
+    });
+    expect((await remove({ store: probed, clock })).outcome).toBe("stopped");
+    expect(await idsLeft(runs)).toHaveLength(450);
+  });
+
   it("runs in one process at a time", async () => {
     const run = runAt({ due_time: NOW - 120 * DAY });
     await record(run);
@@ -371,7 +385,7 @@ function probe(store: Store, onBatch: (batches: number) => unknown): Store {
       ...retention,
       async remove(kind, batch) {
         const removed = await retention.remove(kind, batch);
-        onBatch((batches += 1));
+        await onBatch((batches += 1));
         return removed;
       },
     },
