@@ -3,12 +3,12 @@ import type { AgentState } from "../../src/model/agent.ts";
 import { useRef } from "preact/hooks";
 import { lackOf } from "./agent-lack.ts";
 import type { Lack } from "./agent-lack.ts";
+import { idOfDefault, placesOf } from "./places.ts";
+import type { LocationsInfo, Place } from "./places.ts";
 import { useRead } from "./queries.ts";
 import type { ReadOptions } from "./queries.ts";
 
-interface AgentsInfo {
-  /** Labels by id; the empty id is the default location's. */
-  readonly locations: Readonly<Record<string, string>>;
+interface AgentsInfo extends LocationsInfo {
   /** `id` is that of the agent's location. */
   readonly agent_list: readonly { readonly id: string; readonly state: AgentState }[];
 }
@@ -18,11 +18,6 @@ const useInfo = (options: ReadOptions = {}) =>
 
 /** The interval of the agents' heartbeats. */
 const EVERY_MS = 10_000;
-
-export interface Place {
-  readonly id: string;
-  readonly name: string;
-}
 
 /** Returns the locations, the default one first; empty until they are known. */
 export function useLocations(): readonly Place[] {
@@ -34,25 +29,19 @@ export function useLocationsRead() {
   const { data, error, refetch } = useInfo();
   const failed = useRef<Error>(null);
   failed.current = error ?? failed.current;
-  return { places: data ? placesOf(data) : [], error: data ? null : failed.current, refetch };
+  return { places: data ? sortedPlaces(data) : [], error: data ? null : failed.current, refetch };
 }
 
 /** Sorted once for each answer: every row of a table asks for them. */
 const sorted = new WeakMap<AgentsInfo, readonly Place[]>();
 
-function placesOf(info: AgentsInfo): readonly Place[] {
+function sortedPlaces(info: AgentsInfo): readonly Place[] {
   const known = sorted.get(info);
   if (known) return known;
-  const places = Object.entries(info.locations)
-    .toSorted(([a], [b]) => a.localeCompare(b))
-    .map(([id, name]) => ({ id, name: id === "" ? `Default (${name})` : name || id }));
+  const places = placesOf(info);
   sorted.set(info, places);
   return places;
 }
-
-/** Returns the id that the empty id stands for; empty until the locations are known. */
-export const idOfDefault = (places: readonly Place[]): string =>
-  places.find(({ id, name }) => id !== "" && places[0]?.name === `Default (${name})`)?.id ?? "";
 
 export const nameOfLocation = (places: readonly Place[], id: string): string =>
   places.find((place) => place.id === id)?.name ?? id;

@@ -90,7 +90,8 @@ const InfoSchema = named(
   "LocationInfo",
   Type.Object({
     regions: Type.Array(RegionSchema, {
-      description: "the regions that locations name, and `all`, with every location",
+      description:
+        "the regions that locations name, and `all`, with every location, the default one first",
     }),
     locations: Type.Record(Type.String(), Type.String(), {
       description: 'labels by location id, and by "" that of the default location',

@@ -2,7 +2,7 @@
 import { placesText, toneOfState, whereText } from "../call-state.ts";
 import type { CallNow } from "../call-overview.ts";
 import { nameOfLocation } from "../locations.tsx";
-import type { Place } from "../locations.tsx";
+import type { Place } from "../places.ts";
 import { wordOf } from "./run-state.tsx";
 import { State } from "./state.tsx";
 

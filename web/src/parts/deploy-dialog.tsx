@@ -6,13 +6,8 @@ import { useDeployments } from "../deployments.ts";
 import type { Deployment } from "../deployments.ts";
 import { useSending } from "../form.ts";
 import { leaving } from "../history-guard.ts";
-import {
-  idOfDefault,
-  nameOfLocation,
-  useLacks,
-  useLocations,
-  useLocationsRead,
-} from "../locations.tsx";
+import { nameOfLocation, useLacks, useLocations, useLocationsRead } from "../locations.tsx";
+import { idOfDefault } from "../places.ts";
 import { invalidate } from "../queries.ts";
 import type { Target } from "../runs.ts";
 import { announce } from "./announcement.tsx";

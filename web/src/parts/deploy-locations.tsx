@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { inWords } from "../frequency.ts";
 import { useLacks, useLocations } from "../locations.tsx";
-import type { Place } from "../locations.tsx";
+import type { Place } from "../places.ts";
 import type { Deployment } from "../deployments.ts";
 import { announce } from "./announcement.tsx";
 import { Combobox } from "./combobox.tsx";

@@ -3,7 +3,7 @@ import { DAY_MS } from "../../../../src/model/periods.ts";
 import { withQuery } from "../../api.ts";
 import type { CallNow } from "../../call-overview.ts";
 import { nameOfLocation } from "../../locations.tsx";
-import type { Place } from "../../locations.tsx";
+import type { Place } from "../../places.ts";
 import { now } from "../../now.ts";
 import { shortTime } from "../../parts/chart-time.ts";
 import { CallScore } from "../../parts/call-score.tsx";

@@ -5,7 +5,7 @@ import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
 import { useAddress } from "../../address.ts";
 import { missingOf } from "../../api.ts";
 import { useLocations } from "../../locations.tsx";
-import type { Place } from "../../locations.tsx";
+import type { Place } from "../../places.ts";
 import { now } from "../../now.ts";
 import type { Range } from "../../parts/chart-spec.ts";
 import { Fault, Loading } from "../../parts/notice.tsx";

@@ -1,5 +1,5 @@
 // Selects the contents of a call's charts: range, measure, location, which calls.
-import type { Place } from "../../locations.tsx";
+import type { Place } from "../../places.ts";
 import { SelectField } from "../../parts/field.tsx";
 import { Switch } from "../../parts/switch.tsx";
 import { MEASURES, SPANS } from "./view.ts";

@@ -2,7 +2,7 @@
 import { categoryOf } from "../../../../src/model/result.ts";
 import type { Bucket } from "../../../../src/model/histogram.ts";
 import { nameOfLocation } from "../../locations.tsx";
-import type { Place } from "../../locations.tsx";
+import type { Place } from "../../places.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { State } from "../../parts/state.tsx";

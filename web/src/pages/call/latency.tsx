@@ -2,7 +2,7 @@
 import { useAddress } from "../../address.ts";
 import { rangeText } from "../../clock.ts";
 import { nameOfLocation } from "../../locations.tsx";
-import type { Place } from "../../locations.tsx";
+import type { Place } from "../../places.ts";
 import { DASHES, SERIES_COLOURS } from "../../parts/chart-spec.ts";
 import type { ChartMarks, ChartSeries, Range } from "../../parts/chart-spec.ts";
 import { Chart } from "../../parts/chart.tsx";

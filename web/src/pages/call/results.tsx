@@ -3,7 +3,7 @@ import { useAddress } from "../../address.ts";
 import { urlOf, withQuery } from "../../api.ts";
 import { useList } from "../../lists.ts";
 import { nameOfLocation } from "../../locations.tsx";
-import type { Place } from "../../locations.tsx";
+import type { Place } from "../../places.ts";
 import { InstantField, SelectField } from "../../parts/field.tsx";
 import { MoreButton } from "../../parts/more-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";

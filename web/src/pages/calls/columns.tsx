@@ -1,7 +1,7 @@
 // The columns of the table of calls.
 import type { CallOverview } from "../../call-overview.ts";
 import { nameOfLocation } from "../../locations.tsx";
-import type { Place } from "../../locations.tsx";
+import type { Place } from "../../places.ts";
 import { CallState } from "../../parts/call-state.tsx";
 import { formatMs, formatPercent, percentileText } from "../../parts/number.ts";
 import { Strip } from "../../parts/strip.tsx";

@@ -4,7 +4,7 @@ import { useAddress } from "../../address.ts";
 import { withQuery } from "../../api.ts";
 import { useList } from "../../lists.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
-import type { Place } from "../../locations.tsx";
+import type { Place } from "../../places.ts";
 import { SelectField } from "../../parts/field.tsx";
 import { MoreButton } from "../../parts/more-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
