@@ -197,6 +197,19 @@ describe("a pod of the chart", () => {
     });
   });
 
+  it("passes on what YAML does not keep as text: on, off and fractions", async () => {
+    const onOff = settings.flatMap(({ env, allowed }) => (allowed === "on or off" ? [env] : []));
+    const off = Object.fromEntries(onOff.map((env) => [env, false]));
+    const values = JSON.stringify({ ...off, SONDE_OTLP_SAMPLE: 0.25 });
+    const objects = await render(...valuesOf("hub"), "--set-json", `hub.settings=${values}`);
+    const [{ container }] = workloadsOf(objects) as [Workload];
+    expect(onOff).toContain("SONDE_MIGRATE");
+    expect(container.env.filter(({ name }) => onOff.includes(name))).toEqual(
+      onOff.toSorted().map((name) => ({ name, value: "off" })),
+    );
+    expect(configOf(container)).toMatchObject({ migrate: "off", otlpSample: 0.25 });
+  });
+
   it("is probed where the ops server answers", async () => {
     const registry = createRegistry({ version: VERSION });
     const log = createLogger("silent");

@@ -2,12 +2,20 @@
 
 {{/* Values are floating-point numbers: 1000000 would become 1e+06. */}}
 {{- define "sonde.text" -}}
-{{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
+{{- if and (kindIs "float64" .) (eq (floor .) .) }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
+{{- end }}
+
+{{/* YAML reads the values of these as true and false. */}}
+{{- define "sonde.onOffSettings" -}}
+SONDE_CALL_METRICS SONDE_MIGRATE
 {{- end }}
 
 {{/* Takes { settings, secrets }, both by the names of docs/configuration.md. */}}
 {{- define "sonde.environment" -}}
 {{- range $setting, $value := .settings }}
+{{- if and (kindIs "bool" $value) (has $setting (include "sonde.onOffSettings" $ | splitList " ")) }}
+{{- $value = ternary "on" "off" $value }}
+{{- end }}
 - name: {{ $setting }}
   value: {{ include "sonde.text" $value | quote }}
 {{- end }}
