@@ -96,6 +96,15 @@ describe("the pages contain valid", () => {
     expect(faults).toEqual([]);
   });
 
+  it("one organization for an owner, in all commands of a page", () => {
+    for (const { name, blocks } of PAGES) {
+      const owners = blocks
+        .flatMap((block) => sondeCommandsIn(block.text))
+        .flatMap((command) => /--owner \S+(?: --org \S+)?/.exec(command) ?? []);
+      expect(new Set(owners).size, `${name}: ${owners.join(", ")}`).toBeLessThan(2);
+    }
+  });
+
   it("recording rules", () => {
     const recorded = new Set(RULES.map(({ record }) => record));
     const unknown = PAGES.flatMap(({ text }) => recordedIn(text)).filter(
