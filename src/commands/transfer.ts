@@ -30,11 +30,15 @@ export async function transferStore(context: Context, { to }: TransferInput): Pr
   using stopping = abortOnStop(nothingWritten);
   const started = systemClock.monotonic();
   let progress: Progress | undefined;
+  let schema: string | undefined;
   const transferred = await transfer({
     file: file.path,
     server: { url: target.url, ca: config.databaseCa },
     setting: target.setting,
     clock: systemClock,
+    onMigrated(newest) {
+      schema = newest;
+    },
     onStart(total) {
       progress = createProgress({ label: "transferring", total, unit: "rows" });
     },
@@ -49,7 +53,7 @@ export async function transferStore(context: Context, { to }: TransferInput): Pr
   });
   print(tableOf(COLUMNS, Object.entries(transferred), screenOf()));
   const seconds = (systemClock.monotonic() - started) / 1000;
-  print(aboutTransferred({ rows: sumOf(transferred), seconds, config, file }));
+  print(aboutTransferred({ rows: sumOf(transferred), seconds, config, file, schema }));
 }
 
 /** Takes --to or SONDE_DATABASE_URL, which may be in a file: others can read a command line. */
@@ -77,16 +81,20 @@ interface Done {
   readonly seconds: number;
   readonly config: Config;
   readonly file: DatabaseFile;
+  /** Of the file, if the transfer changed it. */
+  readonly schema: string | undefined;
 }
 
-function aboutTransferred({ rows, seconds, config, file }: Done): string {
+function aboutTransferred({ rows, seconds, config, file, schema }: Done): string {
+  const state =
+    schema === undefined ? "is unchanged" : `has the same data, and now the schema ${schema}`;
   const key = config.masterKey
     ? "the same SONDE_MASTER_KEY"
     : `the master key in ${file.dataDir.path(MASTER_KEY_FILE)} (SONDE_MASTER_KEY_FILE)`;
   return [
     `${rows} rows in ${seconds.toFixed(1)} s, compared in both databases`,
     `Start the service with SONDE_DATABASE_URL and ${key}.`,
-    `${file.path} is unchanged: do not start the service on it again.`,
+    `${file.path} ${state}: do not start the service on it again.`,
     "",
   ].join("\n");
 }

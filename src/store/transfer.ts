@@ -26,6 +26,8 @@ export interface TransferOptions {
   /** The setting or option that names the server, for messages. */
   readonly setting: string;
   readonly clock: Clock;
+  /** Called with the newest migration if the file had an older schema. */
+  readonly onMigrated: (schema: string) => void;
   /** Called once, with the number of rows to transfer. */
   readonly onStart: (rows: number) => void;
   /** Called with the number of rows in each batch. Throws to end the transfer. */
@@ -47,7 +49,8 @@ export async function transfer(options: TransferOptions): Promise<Transferred> {
   try {
     await refuseFilled(target, server.url);
     await migrate(target);
-    await migrateFile(file, clock);
+    const schema = (await migrateFile(file, clock)).at(-1);
+    if (schema !== undefined) options.onMigrated(schema);
     using source = openSource(file);
     const transferred = await target.kysely.transaction().execute(async (kysely) => {
       const transaction = { ...target, kysely };
@@ -74,10 +77,11 @@ async function refuseFilled(target: Database, url: string): Promise<void> {
   );
 }
 
-async function migrateFile(path: string, clock: Clock): Promise<void> {
+/** Returns the names of the migrations that the file lacked. */
+async function migrateFile(path: string, clock: Clock): Promise<string[]> {
   const database = openSqlite({ path, clock });
   try {
-    await migrate(database);
+    return await migrate(database);
   } finally {
     await database.kysely.destroy();
   }

@@ -1,10 +1,14 @@
 // `sonde transfer` to PostgreSQL, and dumps of PostgreSQL, as an operator uses them.
 import { execFileSync } from "node:child_process";
-import { cpSync, readFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { Migrator } from "kysely/migration";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { MIGRATIONS } from "../../src/store/migrate.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { TABLES } from "../../src/store/transfer-tables.ts";
 import { caughtUp, makeDataFolder } from "../support/data-folder.ts";
 import type { DataFolder } from "../support/data-folder.ts";
@@ -140,6 +144,25 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
     const rebuilt = await runSonde(["stats", "rebuild"], { folder, env });
     expect(rebuilt).toMatchObject({ code: 0, stdout: "" });
   }
+
+  it("says that a file of an older Sonde has a newer schema now", async () => {
+    using folder = makeFolder();
+    const file = join(folder.dataDir, "sonde.db");
+    mkdirSync(folder.dataDir, { recursive: true });
+    const names = Object.keys(MIGRATIONS);
+    const earlier = Object.fromEntries(Object.entries(MIGRATIONS).slice(0, -1));
+    const { kysely } = openSqlite({ path: file, clock: systemClock });
+    const provider = { getMigrations: async () => earlier };
+    expect(await new Migrator({ db: kysely, provider }).migrateToLatest()).not.toHaveProperty(
+      "error",
+    );
+    await kysely.destroy();
+    const url = await newDatabase();
+    const { stdout } = await runSonde(["transfer", "--to", url], { folder: folder.path });
+    expect(stdout.split("\n").at(-2)).toBe(
+      `${file} has the same data, and now the schema ${names.at(-1)}: do not start the service on it again.`,
+    );
+  });
 
   it("leaves PostgreSQL empty when killed, and another one succeeds", async () => {
     using folder = copyOf(filled);
