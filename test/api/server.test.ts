@@ -72,7 +72,7 @@ it.each([
   const gone = new AbortController();
   const waiting = fetch(`${address}/api/2/calls/${id}/run?wait=60`, {
     method: "POST",
-    headers: { ...authorized(api).headers, ...headers },
+    headers: { authorization: `Bearer ${api.ann.key}`, ...headers },
     ...(body !== undefined && { body }),
     signal: gone.signal,
   });
