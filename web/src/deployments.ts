@@ -5,6 +5,7 @@ import type { Cadence } from "../../src/model/slots.ts";
 import { proposeDelay } from "../../src/model/spread.ts";
 import type { Proposal } from "../../src/model/spread.ts";
 import type { List } from "./api.ts";
+import { useAll } from "./lists.ts";
 import { useRead } from "./queries.ts";
 import type { Target } from "./runs.ts";
 
@@ -17,9 +18,9 @@ export const useDeployments = ({ kind, id }: Pick<Target, "kind" | "id">) =>
     `deployments/${kind}/${encodeURIComponent(id)}/?limit=1000`,
   );
 
-/** Reads the deployments of the signed-in user, for proposals: at most a thousand. */
+/** Reads the deployments of the signed-in user. */
 export const useOwnDeployments = (): readonly Deployment[] =>
-  useRead<List<Deployment>>(["deployments", "own"], "deployments/?limit=1000").data?.results ?? [];
+  useAll<Deployment>(["deployments", "own"], "deployments/").data ?? [];
 
 /** Proposes the delay that coincides with the fewest of `others` at these locations. */
 export const proposalAt = (

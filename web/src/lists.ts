@@ -1,10 +1,14 @@
 // Reads lists page by page.
 import { InfiniteQueryObserver } from "@tanstack/query-core";
-import type { InfiniteData, InfiniteQueryObserverOptions } from "@tanstack/query-core";
+import type {
+  InfiniteData,
+  InfiniteQueryObserverOptions,
+  QueryObserverResult,
+} from "@tanstack/query-core";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { send, withQuery } from "./api.ts";
 import type { List } from "./api.ts";
-import { queries } from "./queries.ts";
+import { queries, useQuery } from "./queries.ts";
 import type { Key, ReadOptions } from "./queries.ts";
 
 export interface Pages<T> {
@@ -72,3 +76,7 @@ export async function readAll<T>(path: string, signal: AbortSignal): Promise<rea
   } while (cursor !== undefined);
   return all;
 }
+
+/** Like `readAll`, for a component. */
+export const useAll = <T>(key: Key, path: string): QueryObserverResult<readonly T[]> =>
+  useQuery<readonly T[]>(key, ({ signal }) => readAll<T>(path, signal));

@@ -2,9 +2,9 @@
 import type { AuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Token } from "../../../../src/model/token.ts";
 import { send, ApiError } from "../../api.ts";
-import type { List } from "../../api.ts";
+import { useAll } from "../../lists.ts";
 import { SelectField } from "../../parts/field.tsx";
-import { invalidate, useRead } from "../../queries.ts";
+import { invalidate } from "../../queries.ts";
 import { newRow } from "../../rows.ts";
 import { fixedHostOf } from "./call-draft.ts";
 import type { CallDraft } from "./call-draft.ts";
@@ -16,9 +16,9 @@ const NONE = { value: "", name: "None" };
 const LOST = "Deleted, or no longer shared with you";
 
 export function AuthFields({ draft, onChange, faultAt }: PartProps) {
-  const settings = useRead<List<AuthSetting>>(["settings", "all"], "auth/?limit=1000");
+  const settings = useAll<AuthSetting>(["settings", "all"], "auth/");
   const host = fixedHostOf(draft.url);
-  const all = settings.data?.results;
+  const all = settings.data;
   const fitting = (all ?? []).filter(
     ({ id, meta }) => id === draft.auth_id || isWithin(host, meta.domain),
   );
@@ -59,11 +59,11 @@ const nameOf = ({ meta, settings }: AuthSetting, host: string | undefined): stri
 
 function TokenField({ draft, onChange, faultAt }: PartProps) {
   const id = draft.auth_id ?? "";
-  const tokens = useRead<List<Token>>(
-    ["tokens", "auth", id],
-    `tokens/auth/${encodeURIComponent(id)}/?limit=1000`,
+  const tokens = useAll<Token>(
+    ["tokens", "auth", id, "all"],
+    `tokens/auth/${encodeURIComponent(id)}/`,
   );
-  const choices = (tokens.data?.results ?? []).map((token) => ({
+  const choices = (tokens.data ?? []).map((token) => ({
     value: token.id,
     name: token.meta.name,
   }));

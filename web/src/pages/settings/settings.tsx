@@ -1,15 +1,13 @@
 // The list of Authentication Settings.
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Token } from "../../../../src/model/token.ts";
-import type { List } from "../../api.ts";
-import { useList } from "../../lists.ts";
+import { useAll, useList } from "../../lists.ts";
 import { MoreButton } from "../../parts/more-button.tsx";
 import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount } from "../../parts/number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Tags } from "../../parts/tags.tsx";
-import { useRead } from "../../queries.ts";
 import { has, isMine } from "../../session.ts";
 import { AUTH_TYPES } from "./auth-types.ts";
 
@@ -51,9 +49,9 @@ const NoSettings = () => (
 );
 
 function SettingsTable({ settings }: { readonly settings: readonly ShownAuthSetting[] }) {
-  const { data } = useRead<List<Token>>(["tokens", "all"], "tokens/?limit=1000");
+  const { data } = useAll<Token>(["tokens", "all"], "tokens/");
   const tokensOf = (id: string) =>
-    data && formatCount(data.results.filter(({ meta }) => meta.auth_id === id).length);
+    data && formatCount(data.filter(({ meta }) => meta.auth_id === id).length);
   return (
     <div class="card scroll-x">
       <table class="middle blocks">

@@ -2,8 +2,7 @@
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
-import type { List } from "../../api.ts";
-import { useList } from "../../lists.ts";
+import { useAll, useList } from "../../lists.ts";
 import { now } from "../../now.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { MoreButton } from "../../parts/more-button.tsx";
@@ -11,7 +10,7 @@ import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { State } from "../../parts/state.tsx";
 import { Time } from "../../parts/time.tsx";
-import { invalidate, useRead } from "../../queries.ts";
+import { invalidate } from "../../queries.ts";
 import { has } from "../../session.ts";
 import "../../styles/settings.css";
 import { AUTH_TYPES } from "../settings/auth-types.ts";
@@ -24,7 +23,7 @@ const READ_EVERY_MS = 30_000;
 
 const changed = (): Promise<unknown> => invalidate(["tokens"], ["settings"]);
 
-const useSettings = () => useRead<List<ShownAuthSetting>>(["settings", "all"], "auth/?limit=1000");
+const useSettings = () => useAll<ShownAuthSetting>(["settings", "all"], "auth/");
 
 export function Tokens() {
   const { query } = useLocation();
@@ -34,7 +33,7 @@ export function Tokens() {
   const path = authId === "" ? "tokens/" : `tokens/auth/${encodeURIComponent(authId)}/`;
   const list = useList<ShownToken>(["tokens", authId], path, { everyMs: READ_EVERY_MS });
   const { rows, error, refetch } = list;
-  const all = settings.data?.results ?? [];
+  const all = settings.data ?? [];
   const of = all.find(({ id }) => id === authId);
   const add = has("EDITOR") && all.length > 0 && (
     <button class="button primary" type="button" onClick={() => setEdited("new")}>
@@ -67,11 +66,7 @@ export function Tokens() {
         </Empty>
       )}
       {rows && rows.length > 0 && (
-        <TokenTable
-          tokens={rows}
-          settings={settings.data?.results}
-          onEdit={(token) => setEdited(token)}
-        />
+        <TokenTable tokens={rows} settings={settings.data} onEdit={(token) => setEdited(token)} />
       )}
       <MoreButton list={list} />
       {edited && (

@@ -2,14 +2,12 @@
 import { useState } from "preact/hooks";
 import type { Deployment } from "../../../../src/model/deployment.ts";
 import type { Workflow } from "../../../../src/model/workflow.ts";
-import type { List } from "../../api.ts";
-import { useList } from "../../lists.ts";
+import { useAll, useList } from "../../lists.ts";
 import { MoreButton } from "../../parts/more-button.tsx";
 import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Tags } from "../../parts/tags.tsx";
-import { useRead } from "../../queries.ts";
 import { has, isMine } from "../../session.ts";
 import "../../styles/workflow.css";
 import { LastRun } from "../workflow-run/last-run.tsx";
@@ -105,8 +103,8 @@ const Search = ({
 );
 
 function WorkflowTable({ workflows }: { readonly workflows: readonly Workflow[] }) {
-  const { data } = useRead<List<Deployment>>(["deployments", "mine"], "deployments/?limit=1000");
-  const deployments = Map.groupBy(data?.results ?? [], ({ deployment }) => deployment.target_id);
+  const { data } = useAll<Deployment>(["deployments", "all"], "deployments/");
+  const deployments = Map.groupBy(data ?? [], ({ deployment }) => deployment.target_id);
   return (
     <div class="scroll-x">
       <table class="workflows blocks">
