@@ -1,5 +1,6 @@
 // The pages of an owner with more objects than the longest page of the interface has.
 import { expect, it } from "vitest";
+import { runSonde } from "../support/process.ts";
 import { startPages } from "../support/pages.ts";
 
 /** One more than the longest page of the interface. */
@@ -59,5 +60,36 @@ it("pages know every setting, token and deployment", { timeout: 120_000 }, async
   const delay = page.getByRole("dialog").getByLabel("Delay, in seconds");
   await page.getByRole("dialog").getByLabel("Runs").selectOption("every minute");
   await expect.poll(() => delay.inputValue()).toBe("15");
+  expect(faults).toEqual([]);
+});
+
+it("a report's rows have the locations' names only once they are used", async () => {
+  await using pages = await startPages();
+  const { client } = pages;
+  const env = { SONDE_DATA_DIR: pages.sonde.dataDir };
+  expect((await runSonde(["locations", "add", "other"], { env })).code).toBe(0);
+  const call_id = await client.createCall("https://shop.example/");
+  const rows = Array.from({ length: 500 }, () => ({ call_id, location_id: "local" }));
+  const body = { meta: { name: "Large" }, groups: [{ name: "All", rows }] };
+  const { id } = await client.send<{ id: string }>("POST", "/reports/", body);
+
+  const { page, faults } = await pages.open(`/reports/${id}/edit`);
+  const location = (row: number) => page.getByLabel(`Location of row ${row}`, { exact: true });
+  await expect.poll(() => location(500).locator("option").allTextContents()).toEqual(["local"]);
+  const names = ["Default (local)", "local", "other"];
+  await location(2).focus();
+  await expect.poll(() => location(2).locator("option").allTextContents()).toEqual(names);
+  await page.keyboard.press("ArrowDown");
+  await location(3).hover();
+  await page.mouse.down();
+  await expect.poll(() => location(3).locator("option").allTextContents()).toEqual(names);
+  await page.mouse.up();
+  await page.keyboard.press("Escape");
+  expect(await location(500).locator("option").count()).toBe(1);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("heading", { name: "Large", level: 1 }).waitFor();
+  const { groups } = await client.send<typeof body>("GET", `/reports/${id}/`);
+  const chosen = groups[0]?.rows.map(({ location_id }) => location_id);
+  expect(chosen?.slice(0, 4)).toEqual(["local", "other", "local", "local"]);
   expect(faults).toEqual([]);
 });

@@ -11,6 +11,8 @@ interface LocationFieldProps extends Omit<FieldProps, "label" | "hint"> {
   readonly isToRun?: boolean;
   /** Whether "default location" is a choice. */
   readonly hasDefault?: boolean;
+  /** Whether the current location is the only choice: options of hundreds of fields are many. */
+  readonly isFixed?: boolean;
   readonly onChange: (id: string) => void;
 }
 
@@ -19,6 +21,7 @@ export function LocationField({
   value,
   isToRun = false,
   hasDefault = true,
+  isFixed = false,
   fault,
   onChange,
   ...field
@@ -35,7 +38,7 @@ export function LocationField({
       }
       value={value}
       choices={places
-        .filter(({ id }) => hasDefault || id !== "")
+        .filter(({ id }) => (hasDefault || id !== "") && (!isFixed || id === value))
         .map(({ id, name }) => ({
           value: id,
           name: isToRun && lackAt(id) ? `${name} – no agent` : name,

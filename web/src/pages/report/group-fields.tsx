@@ -74,11 +74,13 @@ interface RowFieldsProps {
 function RowFields({ row, at, last, fault, change, move, remove }: RowFieldsProps) {
   const calls = useCallsById();
   const places = useLocations();
+  const [isUsed, setUsed] = useState(false);
+  const use = (): void => setUsed(true);
   const call = calls?.get(row.call_id);
   const name = call?.meta.name ?? (calls ? row.call_id : "…");
   const what = `${name} at ${nameOfLocation(places, row.location_id)}`;
   return (
-    <li>
+    <li onFocusCapture={use} onPointerDownCapture={use}>
       <div class="call">
         <strong>{name}</strong>
         <span class="muted small">{call?.request.url}</span>
@@ -86,6 +88,7 @@ function RowFields({ row, at, last, fault, change, move, remove }: RowFieldsProp
       <LocationField
         label={`Location of row ${at + 1}`}
         value={row.location_id}
+        isFixed={!isUsed}
         onChange={(location_id) => change({ ...row, location_id })}
         fault={fault}
       />
