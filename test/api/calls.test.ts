@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { CallAnswer, List } from "../support/api.ts";
@@ -187,4 +188,21 @@ it("lists the calls of an Authentication Setting", async () => {
   const path = `/calls/auth/${setting.id}/`;
   const { body } = await api.send<List>({ path });
   expect(body.results.map((one) => one.id)).toEqual([id]);
+});
+
+it("answers other requests while it removes a call from many workflows", async () => {
+  const [call, other] = [await createCall(api), await createCall(api)];
+  const body = { meta: { name: "one of many" }, workflow: { call_ids: [call.id] } };
+  for (let n = 0; n < 300; n += 1) await api.send({ method: "POST", path: "/workflows/", body });
+  let isDeleted = false;
+  const deletion = api
+    .send({ method: "DELETE", path: `/calls/${call.id}/` })
+    .finally(() => (isDeleted = true));
+  let answered = 0;
+  for (; !isDeleted; answered += 1) {
+    await api.send({ path: `/calls/${other.id}/` });
+    await nextTurn();
+  }
+  expect((await deletion).status).toBe(200);
+  expect(answered).toBeGreaterThan(100);
 });

@@ -1,4 +1,5 @@
 // API Calls. `GET calls/<id>/` answers with statistics instead when the query has `kind`.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Static, TObject } from "typebox";
 import { canRead } from "../../model/access.ts";
 import { callResource } from "../../model/call.ts";
@@ -113,5 +114,6 @@ async function changeThoseNaming<S extends TObject>(
   for await (const id of store.documents.ids(kind, { call_id: callId })) {
     const found = await store.documents.getForUpdate(kind, id);
     if (found) await follow(store, resource, found, change);
+    await nextTurn(); // there may be thousands, and other requests wait meanwhile
   }
 }
