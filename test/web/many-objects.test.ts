@@ -20,14 +20,14 @@ it("pages know every setting, token and deployment", { timeout: 120_000 }, async
     settings: { auth_type: "BASIC" },
   }));
   const token_id = await makeMany("/tokens/", (n) => ({ meta: { name: `Token ${n}`, auth_id } }));
-  const call = await client.send("POST", "/calls/", {
+  const call = await client.send<{ id: string }>("POST", "/calls/", {
     meta: { name: "Shop" },
     request: { method: "GET", url: "https://shop.example/", auth_id, token_id },
   });
   // All are due at second 0, but the last one.
   await makeMany("/deployments/", (n) => ({
     deployment: {
-      target_id: call["id"],
+      target_id: call.id,
       location_id: "local",
       frequency: 1440,
       run_delay: n < MANY ? 0 : 30,
@@ -35,13 +35,13 @@ it("pages know every setting, token and deployment", { timeout: 120_000 }, async
   }));
   const workflow = await client.send("POST", "/workflows/", {
     meta: { name: "Shopping" },
-    workflow: { call_ids: [call["id"]] },
+    workflow: { call_ids: [call.id] },
   });
   await client.send("POST", "/deployments/", {
     deployment: { target_id: workflow["id"], location_id: "local", frequency: 720 },
   });
 
-  const { page, faults } = await pages.open(`/calls/${String(call["id"])}/edit`);
+  const { page, faults } = await pages.open(`/calls/${call.id}/edit`);
   const chosen = (label: string) => page.getByLabel(label, { exact: true }).locator(":checked");
   await expect
     .poll(() => chosen("Authentication setting").textContent())
