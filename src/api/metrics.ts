@@ -50,6 +50,8 @@ declare module "fastify" {
   interface FastifyRequest {
     /** When it arrived, in monotonic milliseconds; 0 if it could not be parsed. */
     began: number;
+    /** Whether the metrics and the log have it. */
+    isCounted: boolean;
   }
 }
 
@@ -64,6 +66,7 @@ export function observeRequests(
   const { clock, log, metrics } = deps;
   const instrumentsOf = createInstruments(metrics);
   const observe = (request: FastifyRequest, status: number): void => {
+    request.isCounted = true;
     const end = clock.monotonic();
     const duration_ms = end - (request.began || end);
     const { method, routeOptions } = request;
@@ -80,11 +83,12 @@ export function observeRequests(
     );
   };
   app.decorateRequest("began", 0);
+  app.decorateRequest("isCounted", false);
   app.addHook("onRequest", (request, { raw }, done) => {
     request.began = clock.monotonic();
     // The hook `onRequestAbort` misses callers that leave once their body has been read.
     raw.once("close", () => {
-      if (!raw.writableFinished) observe(request, ABANDONED);
+      if (!request.isCounted) observe(request, ABANDONED);
     });
     done();
   });
