@@ -116,16 +116,18 @@ async function withoutSchedule(
     .selectFrom("pending_runs")
     .select("result_id")
     .where(isAmong(database, "result_id", ids))
+    // PostgreSQL would join with all schedules; with a limit, it looks for those of each run.
     .where((eb) =>
-      eb.not(
-        eb.exists(
-          eb
-            .selectFrom("schedules")
-            .select("schedules.deployment_id")
-            .whereRef("schedules.deployment_id", "=", "pending_runs.deployment_id")
-            .whereRef("active_from", "<=", "trigger_time")
-            .whereRef("active_until", ">", "trigger_time"),
-        ),
+      eb(
+        eb
+          .selectFrom("schedules")
+          .select("schedules.deployment_id")
+          .whereRef("schedules.deployment_id", "=", "pending_runs.deployment_id")
+          .whereRef("active_from", "<=", "trigger_time")
+          .whereRef("active_until", ">", "trigger_time")
+          .limit(1),
+        "is",
+        null,
       ),
     )
     .execute();
