@@ -42,7 +42,8 @@ export async function publishPending(
   }
   const pages = readPages();
   const publishPages = async (): Promise<void> => {
-    for await (const page of pages) await publishAll(options, ours(page, now), now);
+    for await (const page of pages)
+      await publishAll(options, await withoutDeleted(options, ours(page, now)), now);
   };
   try {
     await allDone(Array.from({ length: PAGES_AT_ONCE }, publishPages));
@@ -67,8 +68,7 @@ async function publishAll(
   now: number,
 ): Promise<void> {
   try {
-    const wanted = await withoutDeleted(options, runs);
-    await dispatch(options.dispatcher, await withoutOverlapped(options, wanted, now), now);
+    await dispatch(options.dispatcher, await withoutOverlapped(options, runs, now), now);
   } catch (err) {
     if (isFull(err)) await recordMissed(options, tooLate(runs, now));
     if (isUnavailable(err)) throw err;
@@ -91,15 +91,12 @@ async function publishAll(
 /** Returns the runs except those whose deployment was deleted: they are UNABLE_TO_RUN. */
 async function withoutDeleted(
   { store }: PublishOptions,
-  runs: readonly PendingRun[],
+  runs: readonly UnpublishedRun[],
 ): Promise<readonly PendingRun[]> {
-  const stopped = await store.schedules.withoutSchedule(runs);
-  if (stopped.size === 0) return runs;
-  const { left = [], deleted = [] } = Object.groupBy(runs, ({ result_id }) =>
-    stopped.has(result_id) ? "deleted" : "left",
-  );
+  const deleted = runs.filter(({ is_deleted }) => is_deleted);
+  if (deleted.length === 0) return runs;
   await store.results.recordMissed(deleted.map((run) => unableToRun(run, DEPLOYMENT_DELETED)));
-  return left;
+  return runs.filter(({ is_deleted }) => !is_deleted);
 }
 
 /** The runs that can no longer start because the bus had no room for them. */

@@ -5,6 +5,7 @@ import { chunksOf, inIndexOrder, inTransaction, isAmong } from "./database.ts";
 import { toPendingRow, toPendingRun } from "./pending-rows.ts";
 import type { ExpiredRun, PendingRun, ResultPage, RunPlan, UnpublishedRun } from "./records.ts";
 import { placeOnPage } from "./result-pages.ts";
+import { aScheduleOf } from "./schedules.ts";
 import type { Schema } from "./schema.ts";
 
 export function createPendingRunStore(database: Database) {
@@ -146,6 +147,7 @@ async function unpublished(
   let rows = kysely
     .selectFrom("pending_runs")
     .selectAll()
+    .select((eb) => aScheduleOf(eb).as("schedule"))
     .where("published", "=", 0)
     .where("due_time", "<", dueBefore)
     .where((eb) => eb.not(isOverlapped(eb)));
@@ -154,7 +156,11 @@ async function unpublished(
       eb(eb.refTuple("due_time", "result_id"), ">", eb.tuple(after.due_time, after.result_id)),
     );
   const found = await rows.orderBy("due_time").orderBy("result_id").limit(limit).execute();
-  return found.map((row) => ({ ...toPendingRun(row), held_back: row.held_back === 1 }));
+  return found.map((row) => ({
+    ...toPendingRun(row),
+    held_back: row.held_back === 1,
+    is_deleted: row.trigger === "SCHEDULE" && row.schedule === null,
+  }));
 }
 
 async function insertNew(database: Database, runs: readonly PendingRun[]): Promise<PendingRun[]> {

@@ -132,6 +132,8 @@ export type RunPlan = Pick<PendingRun, "result_id" | "expires_at"> & {
 export interface UnpublishedRun extends PendingRun {
   /** Left to the beat on ordering: its token was about to be renewed. */
   readonly held_back: boolean;
+  /** Its deployment was deleted while its slot was opened: no schedule triggers it. */
+  readonly is_deleted: boolean;
 }
 
 export interface ExpiredRun extends PendingRun {

@@ -1,11 +1,11 @@
 // Schedules: when deployments are due.
 import { sql } from "kysely";
-import type { RawBuilder, Selectable } from "kysely";
+import type { ExpressionBuilder, RawBuilder, Selectable } from "kysely";
 import type { TargetKind } from "../model/tick.ts";
 import { MINUTE_MS, slotKeyOf } from "../model/slots.ts";
 import type { Database } from "./database.ts";
-import { inTransaction, isAmong } from "./database.ts";
-import type { PendingRun, Schedule, StoredSchedule } from "./records.ts";
+import { inTransaction } from "./database.ts";
+import type { Schedule, StoredSchedule } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
 /** `active_until` of a deployment's current schedule. */
@@ -44,12 +44,6 @@ export function createScheduleStore(database: Database) {
      */
     remove: (deploymentId: string, now: number): Promise<void> =>
       inTransaction(database, (transaction) => endSchedules(transaction, deploymentId, now)),
-    /**
-     * The ids of those runs that are triggered by no schedule: their deployment was deleted while
-     * their slot was opened.
-     */
-    withoutSchedule: (runs: readonly PendingRun[]): Promise<Set<string>> =>
-      withoutSchedule(database, runs),
     /** Schedules that were stored since `forgetNew`, at most one page. */
     async listNew(): Promise<StoredSchedule[]> {
       const keys = await database.kysely
@@ -78,6 +72,19 @@ export function createScheduleStore(database: Database) {
   };
 }
 
+/**
+ * A schedule that triggers the pending run. Without the limit, PostgreSQL would join with all
+ * schedules instead of looking for those of each run.
+ */
+export const aScheduleOf = (eb: ExpressionBuilder<Schema, "pending_runs">) =>
+  eb
+    .selectFrom("schedules")
+    .select("schedules.deployment_id")
+    .whereRef("schedules.deployment_id", "=", "pending_runs.deployment_id")
+    .whereRef("active_from", "<=", "trigger_time")
+    .whereRef("active_until", ">", "trigger_time")
+    .limit(1);
+
 type Key = Pick<Schedule, "deployment_id" | "active_from">;
 
 const isOneOf = (keys: readonly Key[]): RawBuilder<boolean> => {
@@ -104,34 +111,6 @@ async function replaceSchedule({ kysely }: Database, schedule: Schedule): Promis
     .execute();
   await kysely.insertInto("schedules").values(toRow(schedule)).execute();
   await kysely.insertInto("new_schedules").values({ deployment_id, active_from }).execute();
-}
-
-async function withoutSchedule(
-  database: Database,
-  runs: readonly PendingRun[],
-): Promise<Set<string>> {
-  const ids = runs.flatMap(({ trigger, result_id }) => (trigger === "SCHEDULE" ? result_id : []));
-  if (ids.length === 0) return new Set();
-  const rows = await database.kysely
-    .selectFrom("pending_runs")
-    .select("result_id")
-    .where(isAmong(database, "result_id", ids))
-    // PostgreSQL would join with all schedules; with a limit, it looks for those of each run.
-    .where((eb) =>
-      eb(
-        eb
-          .selectFrom("schedules")
-          .select("schedules.deployment_id")
-          .whereRef("schedules.deployment_id", "=", "pending_runs.deployment_id")
-          .whereRef("active_from", "<=", "trigger_time")
-          .whereRef("active_until", ">", "trigger_time")
-          .limit(1),
-        "is",
-        null,
-      ),
-    )
-    .execute();
-  return new Set(rows.map(({ result_id }) => result_id));
 }
 
 /** Keeps the schedules that were due: an outage may have left their slots to be opened. */

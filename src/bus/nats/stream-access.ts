@@ -45,7 +45,7 @@ export function createHubAccess(options: HubAccessOptions): StreamAccess {
       await ensureConsumer(jetStream, tickConsumer(locationId));
     } catch (err) {
       lookedAt.delete(locationId);
-      const level = link.fault() === undefined ? "warn" : "debug"; // the link logs once that it is down
+      const level = link.fault() === undefined ? "warn" : "debug"; // the link has logged it
       log[level]({ err, location_id: locationId }, "cannot create the tick consumer of a location");
     }
   }
