@@ -12,7 +12,7 @@ import type { PlaceLimit } from "./places.ts";
 import { keyOfSession } from "./sessions.ts";
 
 const STREAMS_OF_A_KEY = 20;
-/** How long the rights to a call or workflow are cached: all listeners read a batch about then. */
+/** How long the rights to a call are cached: all listeners read a batch within this time. */
 const RIGHTS_KEPT_MS = 500;
 const RIGHTS_KEPT = 50_000;
 
