@@ -104,12 +104,14 @@ export const MAX_TICKS_PER_MESSAGE = 50;
 
 /**
  * Groups ticks into messages. The same ticks always give the same groups, so that publishing them
- * again after a crash repeats the message ids of the first time.
+ * again after a crash repeats the message ids of the first time. A message that an agent gives back
+ * is redelivered with its finished runs, so workflows, which last longer, are apart from calls.
  */
 export function groupTicks(ticks: readonly Tick[]): Tick[][] {
   const groups = Map.groupBy(
     ticks.toSorted((a, b) => (a.result_id < b.result_id ? -1 : 1)),
-    ({ location_id, due_time }) => `${location_id}|${Math.floor(due_time / 1000)}`,
+    ({ location_id, due_time, workflow }) =>
+      `${location_id}|${Math.floor(due_time / 1000)}|${workflow ? "workflows" : "calls"}`,
   );
   return [...groups.values()].flatMap((group) =>
     Array.from({ length: Math.ceil(group.length / MAX_TICKS_PER_MESSAGE) }, (_, n) =>

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { MAX_TICKS_PER_MESSAGE, groupTicks, tickValidator } from "../../src/model/tick.ts";
-import type { Tick } from "../../src/model/tick.ts";
+import type { Tick, TickWorkflow } from "../../src/model/tick.ts";
 
 const DUE = Date.parse("2026-10-01T12:00:00Z");
 
@@ -33,6 +33,13 @@ const aTick = (n: number, change: Partial<Tick> = {}): Tick => ({
   ],
   ...change,
 });
+const WORKFLOW: TickWorkflow = {
+  workflow_id: "workflow",
+  name: "checkout",
+  stop_on_failure: true,
+  handle_cookies: false,
+  between_calls_delay: 20,
+};
 const manyTicks = (count: number): Tick[] => Array.from({ length: count }, (_, n) => aTick(n));
 const idsOf = (groups: readonly Tick[][]): string[][] =>
   groups.map((group) => group.map((tick) => tick.result_id));
@@ -51,6 +58,7 @@ describe("grouping ticks into messages", () => {
   it.each([
     ["two locations", { location_id: "paris" }],
     ["two due seconds", { due_time: DUE + 1000 }],
+    ["calls and workflows", { workflow: WORKFLOW }],
   ])("keeps %s apart", (_, change) => {
     expect(groupTicks([aTick(1), aTick(2, change), aTick(3)])).toEqual([
       [aTick(1), aTick(3)],
