@@ -137,6 +137,24 @@ describe("a start", () => {
   });
 });
 
+describe("a restart with less storage", () => {
+  it("without room for a stream is answered by advice on storage, not on the stream", async () => {
+    await using server = await startNatsServer();
+    const lines: string[] = [];
+    const log = createLogger("error", { write: (line) => lines.push(line) });
+    await using bus = await connectTo(server.url, { streams: settings(), log });
+    await server.kill();
+    await server.restart({ config: "jetstream { max_file_store: 2MB }" });
+    const tick = aTick({ location_id: newLocation() });
+    const cause: unknown = await bus.publishTicks([tick]).catch((error: unknown) => error);
+    expect(isFull(cause)).toBe(true);
+    const advice =
+      "JetStream has no storage for SONDE_TICKS: make room on the disk of nats-server, or raise its max_file_store";
+    expect(lines).toEqual([expect.stringContaining(advice)]);
+    expect(bus.status()).toMatchObject({ degraded: expect.stringContaining(advice) });
+  });
+});
+
 describe("a full stream", () => {
   it("refuses ticks but no reports, logs it once, and takes ticks when there is room", async () => {
     await using server = await startNatsServer();

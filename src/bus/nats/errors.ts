@@ -35,7 +35,11 @@ export const isOverMaximum = (cause: unknown): boolean => hasCode(cause, MESSAGE
 
 /** The stream or the server's storage has no room for the message. */
 export const isNoRoom = (cause: unknown): boolean =>
-  [STORE_FAILED, INSUFFICIENT_RESOURCES, INSUFFICIENT_STORAGE].some((code) => hasCode(cause, code));
+  hasCode(cause, STORE_FAILED) || isNoStorage(cause);
+
+/** The server's storage has no room, whatever the limit of the stream. */
+export const isNoStorage = (cause: unknown): boolean =>
+  hasCode(cause, INSUFFICIENT_RESOURCES) || hasCode(cause, INSUFFICIENT_STORAGE);
 
 /** Nobody answers on the subject: the stream, the consumer or JetStream is missing. */
 export const isNoResponders = (cause: unknown): boolean =>

@@ -145,7 +145,7 @@ export async function storeMessage(
   } catch (cause) {
     const reason = link.fault() ?? textOf(cause);
     const full = isNoRoom(cause);
-    if (full) room.refuse(content, reason);
+    if (full) room.refuse(content, cause);
     throw unavailable(`NATS at ${link.addresses} did not store a message (${reason})`, {
       part: "the bus",
       full,
