@@ -183,6 +183,27 @@ describe("when nats-server is killed and comes back", () => {
   });
 });
 
+describe("a server without room for the streams", () => {
+  it("is one warning, however many locations wait for their consumers, and however often", async () => {
+    await using server = await startNatsServer();
+    const lines: { readonly level: string; readonly msg: string }[] = [];
+    const log = createLogger("debug", { write: (line) => lines.push(JSON.parse(line)) });
+    await using hub = await connectTo(server.url, { log });
+    await server.kill();
+    await server.restart({ config: "jetstream { max_file_store: 2MB }" });
+    const failures = () =>
+      lines.filter(({ msg }) => msg === "cannot create the tick consumer of a location");
+    const locations = [newLocation(), newLocation()];
+    await until(async () => {
+      await Promise.allSettled(
+        locations.map((location_id) => hub.publishTicks([aTick({ location_id })])),
+      );
+      expect(failures().length).toBeGreaterThanOrEqual(4);
+    });
+    expect(failures().filter(({ level }) => level === "warn")).toHaveLength(1);
+  });
+});
+
 describe("a consumer that cannot be opened", () => {
   it.each([
     ["once is nobody's affair", 1, []],

@@ -8,7 +8,7 @@ import { LOCATION_API } from "./accounts.ts";
 import type { NatsLink } from "./connection.ts";
 import { ensureConsumer } from "./durable-consumers.ts";
 import type { JetStream } from "./durable-consumers.ts";
-import { isConsumerMissing, isNoResponders, isStreamMissing } from "./errors.ts";
+import { isConsumerMissing, isNoResponders, isStreamMissing, textOf } from "./errors.ts";
 import { tickConsumer } from "./topology.ts";
 import type { ConsumerSpec } from "./topology.ts";
 
@@ -39,14 +39,22 @@ export function createHubAccess(options: HubAccessOptions): StreamAccess {
   const lookedAt = new Map<string, number>();
   // The server may have come back without the consumers.
   link.onReconnect(() => lookedAt.clear());
+  /** Every location may fail for the same reason, at each heartbeat: it is logged once. */
+  let logged: string | undefined;
 
   async function makeTickConsumer(locationId: string): Promise<void> {
     try {
       await ensureConsumer(jetStream, tickConsumer(locationId));
+      logged = undefined;
     } catch (err) {
       lookedAt.delete(locationId);
-      const level = link.fault() === undefined ? "warn" : "debug"; // the link has logged it
-      log[level]({ err, location_id: locationId }, "cannot create the tick consumer of a location");
+      const reason = textOf(err);
+      const isLogged = reason === logged || link.fault() !== undefined;
+      if (!isLogged) logged = reason;
+      log[isLogged ? "debug" : "warn"](
+        { err, location_id: locationId },
+        "cannot create the tick consumer of a location",
+      );
     }
   }
   return {
