@@ -9,6 +9,7 @@ import { isFull } from "../../src/model/errors.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { aRunReport, aTick, connectTo, newLocation } from "../bus/buses.ts";
 import { startNatsServer } from "../support/nats-server.ts";
+import { makeFolder } from "../support/process.ts";
 import { announcedSeed, between, randomOf } from "../support/seed.ts";
 
 const MIB = 1024 * 1024;
@@ -137,21 +138,44 @@ describe("a start", () => {
   });
 });
 
-describe("a restart with less storage", () => {
-  it("without room for a stream is answered by advice on storage, not on the stream", async () => {
-    await using server = await startNatsServer();
+describe("without storage for a stream", () => {
+  const ADVICE =
+    "JetStream has no storage for SONDE_TICKS: make room on the disk of nats-server, or raise its max_file_store or the max_file of the account";
+  // A reload turns off the JetStream of the command line.
+  const accountWith = (storeDir: string, jetstream: string): string =>
+    `jetstream { store_dir: "${storeDir}", max_file_store: 1GB }
+accounts { A { jetstream: ${jetstream}, users: [{ user: "a", password: "b" }] } }
+no_auth_user: a`;
+
+  async function openBus(url: string) {
     const lines: string[] = [];
     const log = createLogger("error", { write: (line) => lines.push(line) });
-    await using bus = await connectTo(server.url, { streams: settings(), log });
+    const bus = await connectTo(url, { streams: settings(), log });
+    const location_id = newLocation();
+    const publish = (): Promise<unknown> =>
+      bus.publishTicks([aTick({ location_id })]).catch((cause: unknown) => cause);
+    return { ...bus, lines, publish };
+  }
+
+  it("a restarted server is answered by advice on storage, not on the stream", async () => {
+    await using server = await startNatsServer();
+    await using bus = await openBus(server.url);
     await server.kill();
     await server.restart({ config: "jetstream { max_file_store: 2MB }" });
-    const tick = aTick({ location_id: newLocation() });
-    const cause: unknown = await bus.publishTicks([tick]).catch((error: unknown) => error);
-    expect(isFull(cause)).toBe(true);
-    const advice =
-      "JetStream has no storage for SONDE_TICKS: make room on the disk of nats-server, or raise its max_file_store";
-    expect(lines).toEqual([expect.stringContaining(advice)]);
-    expect(bus.status()).toMatchObject({ degraded: expect.stringContaining(advice) });
+    expect(isFull(await bus.publish())).toBe(true);
+    expect(bus.lines).toEqual([expect.stringContaining(ADVICE)]);
+    expect(bus.status()).toMatchObject({ degraded: expect.stringContaining(ADVICE) });
+  });
+
+  it("an account whose limit was lowered is answered in the same way", async () => {
+    using folder = makeFolder();
+    const config = accountWith(folder.path, "enabled");
+    await using server = await startNatsServer({ jetstream: false, config });
+    await using bus = await openBus(server.url);
+    server.reload(accountWith(folder.path, "{ max_file: 1KB }"));
+    await expect.poll(async () => isFull(await bus.publish()), { timeout: 20_000 }).toBe(true);
+    expect(bus.lines).toEqual([expect.stringContaining(ADVICE)]);
+    expect(bus.status()).toMatchObject({ degraded: expect.stringContaining(ADVICE) });
   });
 });
 

@@ -30,6 +30,8 @@ export interface NatsServer extends AsyncDisposable {
   kill(): Promise<void>;
   /** Restarts a killed server on the same port, with its store or an empty one. */
   restart(options?: { readonly emptyStore?: boolean; readonly config?: string }): Promise<void>;
+  /** Tells the running server to read this configuration; it does so within moments. */
+  reload(config: string): void;
 }
 
 export async function startNatsServer(options: NatsServerOptions = {}): Promise<NatsServer> {
@@ -75,6 +77,10 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
       if (changed !== undefined) writeFileSync(config, changed);
       if (emptyStore) rmSync(store, { recursive: true, force: true });
       await start();
+    },
+    reload(changed) {
+      writeFileSync(config, changed);
+      server?.kill("SIGHUP");
     },
     async [Symbol.asyncDispose]() {
       await kill();

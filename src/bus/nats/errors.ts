@@ -6,6 +6,7 @@ const NAME_IN_USE = 10_058;
 const NO_SUITABLE_PEERS = 10_005;
 const NOT_CLUSTERED = 10_074;
 const STORE_FAILED = 10_077;
+const ACCOUNT_EXCEEDED = 10_002;
 const INSUFFICIENT_RESOURCES = 10_023;
 const INSUFFICIENT_STORAGE = 10_047;
 const CONSUMER_DIFFERS = 10_148;
@@ -37,9 +38,11 @@ export const isOverMaximum = (cause: unknown): boolean => hasCode(cause, MESSAGE
 export const isNoRoom = (cause: unknown): boolean =>
   hasCode(cause, STORE_FAILED) || isNoStorage(cause);
 
-/** The server's storage has no room, whatever the limit of the stream. */
+/** The storage of the server or the account has no room, whatever the limit of the stream. */
 export const isNoStorage = (cause: unknown): boolean =>
-  hasCode(cause, INSUFFICIENT_RESOURCES) || hasCode(cause, INSUFFICIENT_STORAGE);
+  [ACCOUNT_EXCEEDED, INSUFFICIENT_RESOURCES, INSUFFICIENT_STORAGE].some((code) =>
+    hasCode(cause, code),
+  );
 
 /** Nobody answers on the subject: the stream, the consumer or JetStream is missing. */
 export const isNoResponders = (cause: unknown): boolean =>

@@ -14,7 +14,7 @@ const streamOf = (content: Content): string => (content === "ticks" ? TICK_STREA
 
 const adviceOn = (content: Content, cause: unknown): string =>
   isNoStorage(cause)
-    ? `JetStream has no storage for ${streamOf(content)}: make room on the disk of nats-server, or raise its max_file_store`
+    ? `JetStream has no storage for ${streamOf(content)}: make room on the disk of nats-server, or raise its max_file_store or the max_file of the account`
     : ADVICE[content];
 
 /**
