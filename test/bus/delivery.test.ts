@@ -1,0 +1,23 @@
+// How messages reach handlers, apart from any bus.
+import { expect, it } from "vitest";
+import { receiveReports } from "../../src/bus/delivery.ts";
+import type { RunReport } from "../../src/model/result.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+
+it("gives back the messages that wait when a stopping consumer's handler rejects", async () => {
+  const reports = [{ run_id: "run" } as RunReport];
+  let handled = 0;
+  const receiver = receiveReports(
+    async () => {
+      handled += 1;
+      receiver.stop();
+      throw new Error("the database is gone");
+    },
+    { log: createLogger("silent") },
+  );
+  // A message rejected this often is handled alone.
+  const attempt = 4;
+  const outcomes = [receiver.receive(reports, attempt), receiver.receive(reports, attempt)];
+  expect(await Promise.all(outcomes)).toEqual([false, false]);
+  expect(handled).toBe(1);
+});
