@@ -4,7 +4,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { AgentBus, BusStatus } from "../bus/bus.ts";
 import type { Agent } from "../agent/agent.ts";
 import { createThreadBus } from "../bus/thread-bus.ts";
-import type { ServerAddress } from "../net/egress.ts";
+import type { OwnNetwork, ServerAddress } from "../net/egress.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import type { Logger, LogSettings } from "../runtime/logger.ts";
 import type { MetricsSnapshot } from "../runtime/exposition.ts";
@@ -27,12 +27,6 @@ export interface AgentThreadData {
   readonly port: MessagePort | undefined;
 }
 
-/** The process's own ports and servers known so far. */
-export interface KnownNetwork {
-  readonly ports: ReadonlySet<number>;
-  readonly servers: ReadonlyMap<string, ServerAddress>;
-}
-
 export interface AgentStatus extends BusStatus {
   /** Why the hub refuses the agent; undefined if it does not. */
   readonly refusal: string | undefined;
@@ -47,7 +41,8 @@ export interface AgentThreadOrder extends AgentOrder {
 export interface AgentThreadCalls {
   start(order: AgentThreadOrder): Promise<void>;
   stop(): Promise<void>;
-  learn(network: KnownNetwork): void;
+  /** Passes on the process's own ports and servers known so far. */
+  learn(network: OwnNetwork): void;
   useKeys(locationKeys: LocationKeys): void;
   status(): AgentStatus;
   metrics(): Promise<MetricsSnapshot>;
