@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { DEDUPLICATION_WINDOW_MS, TICK_MAX_AGE_MS } from "../../src/bus/bus.ts";
 import type { MessageKind } from "../../src/bus/delivery.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
+import type { Tick } from "../../src/model/tick.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { aRunReport, aTick, disposable, quiet } from "./buses.ts";
 
@@ -116,4 +117,24 @@ it("a backlog of reports arrives in batches of up to 5000", async () => {
   await bus.consumeReports(async (batch) => void sizes.push(batch.length));
   await bus.reportsSafe();
   expect(sizes).toEqual([5000, 2200]);
+});
+
+it("a message goes to the consumer that handles the fewest", async () => {
+  const { bus } = startBus();
+  await using _ = bus;
+  const held = Promise.withResolvers<void>();
+  using release = { [Symbol.dispose]: () => held.resolve() };
+  const [slow, quick]: [string[], string[]] = [[], []];
+  const ids = (ticks: readonly Tick[]) => ticks.map(({ result_id }) => result_id);
+  await bus.consumeTicks("local", (ticks) => {
+    slow.push(...ids(ticks));
+    return held.promise;
+  });
+  await bus.consumeTicks("local", async (ticks) => void quick.push(...ids(ticks)));
+  const ticks = Array.from({ length: 5 }, aTick);
+  for (const [n, tick] of ticks.entries()) {
+    await bus.publishTicks([tick]);
+    await expect.poll(() => [...slow, ...quick]).toHaveLength(n + 1);
+  }
+  expect([slow, quick]).toEqual([ids(ticks.slice(0, 1)), ids(ticks.slice(1))]);
 });
