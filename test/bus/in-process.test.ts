@@ -121,9 +121,10 @@ it("a backlog of reports arrives in batches of up to 5000", async () => {
 
 it("a message goes to the consumer that handles the fewest", async () => {
   const { bus } = startBus();
-  await using _ = bus;
+  await using stack = new AsyncDisposableStack();
+  stack.use(bus);
   const held = Promise.withResolvers<void>();
-  using release = { [Symbol.dispose]: () => held.resolve() };
+  stack.defer(() => held.resolve());
   const [slow, quick]: [string[], string[]] = [[], []];
   const ids = (ticks: readonly Tick[]) => ticks.map(({ result_id }) => result_id);
   await bus.consumeTicks("local", (ticks) => {
