@@ -114,7 +114,7 @@ it.each(["docs/backup.md", "docs/runbooks/back-up-and-restore.md"])(
     });
     const dump = join(folder.path, "sonde.dump");
     const written = (RESTORING.exec(readFileSync(page, "utf8"))?.[1] ?? "")
-      .replace("postgres://sonde@db.example.com/sonde", url)
+      .replaceAll("postgres://sonde@db.example.com/sonde", url)
       .replace(/\S*\/sonde\.dump/, dump);
     // This machine may lack the user; here, the role alone makes the administrator.
     const runuser = 'runuser() { shift 3; PGUSER=postgres "$@"; }';
