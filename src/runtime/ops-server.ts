@@ -136,7 +136,11 @@ async function answer(
   await closeIfUnread(request, response);
   const path = (request.url ?? "").replace(/\?.*$/, "");
   const found = Object.hasOwn(answers, path) ? answers[path] : undefined;
-  if (!found) return sendError(response, 404, "not found");
+  if (!found) {
+    const names = Object.keys(answers).join(", ");
+    const fault = `not found: this port serves ${names}; the API is at SONDE_PORT`;
+    return sendError(response, 404, fault);
+  }
   if (request.method !== "GET" && request.method !== "HEAD") {
     response.setHeader("allow", "GET, HEAD");
     return sendError(response, 405, "method not allowed");

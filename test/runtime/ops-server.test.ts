@@ -178,10 +178,12 @@ describe("/metrics", () => {
   });
 });
 
+const NOT_FOUND = "not found: this port serves /livez, /readyz, /metrics; the API is at SONDE_PORT";
+
 describe("any other request", () => {
   it.each([
-    ["an unknown path", "GET", "/", 404, "not found"],
-    ["a name of the language", "GET", "/constructor", 404, "not found"],
+    ["an unknown path", "GET", "/", 404, NOT_FOUND],
+    ["a name of the language", "GET", "/constructor", 404, NOT_FOUND],
     ["another method", "POST", "/metrics", 405, "method not allowed"],
     ["a deletion", "DELETE", "/livez", 405, "method not allowed"],
   ])("is refused: %s", async (_, method, path, status, error_msg) => {
