@@ -286,7 +286,7 @@ it(
     await reader.page.goto(`${pages.api}/reports`);
     await reader.page.getByRole("region", { name: "Reports" }).getByText(MARKUP).first().waitFor();
     await reader.page.setViewportSize({ width: 360, height: 740 });
-    expect(await beyondEdgeOf(reader.page, "[aria-label=Reports] > table")).toBe(0);
+    expect(await beyondEdgeOf(reader.page, "[aria-label=Reports] > .scroll-x > table")).toBe(0);
     await expectAccessible(reader.page);
     await keepPicture(reader.page, "reports-narrow");
 

@@ -1,11 +1,11 @@
 // The reports that the reader owns, and those shared with the reader.
 import type { Report } from "../../../../src/model/report.ts";
 import { useList } from "../../lists.ts";
-import { MoreButton } from "../../parts/more-button.tsx";
 import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount } from "../../parts/number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
+import { SearchedList } from "../../parts/searched-list.tsx";
 import { Tags } from "../../parts/tags.tsx";
 import { Time } from "../../parts/time.tsx";
 import { has, isMine } from "../../session.ts";
@@ -27,10 +27,14 @@ export function Reports() {
       {!rows && !error && <Loading what="reports" />}
       {rows?.length === 0 && <NoReports />}
       {rows && rows.length > 0 && (
-        <section class="card">
-          <ReportTable reports={rows} />
-          <MoreButton list={list} />
-        </section>
+        <SearchedList
+          list={list}
+          noun={["report", "reports"]}
+          by="name or tag"
+          texts={({ meta }) => [meta.name, meta.description, meta.owner, ...meta.tags]}
+        >
+          {(found) => <ReportTable reports={found} />}
+        </SearchedList>
       )}
     </>
   );
@@ -53,7 +57,7 @@ const NoReports = () => (
 );
 
 const ReportTable = ({ reports }: { readonly reports: readonly Report[] }) => (
-  <div class="scroll-x" role="region" aria-label="Reports" tabIndex={0}>
+  <div class="scroll-x">
     <table class="blocks">
       <thead>
         <tr>

@@ -2,11 +2,11 @@
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Token } from "../../../../src/model/token.ts";
 import { useAll, useList } from "../../lists.ts";
-import { MoreButton } from "../../parts/more-button.tsx";
 import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount } from "../../parts/number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
+import { SearchedList } from "../../parts/searched-list.tsx";
 import { Tags } from "../../parts/tags.tsx";
 import { has, isMine } from "../../session.ts";
 import { AUTH_TYPES } from "./auth-types.ts";
@@ -26,8 +26,16 @@ export function Settings() {
       <Fault error={error} retry={refetch} />
       {!rows && !error && <Loading what="settings" />}
       {rows?.length === 0 && <NoSettings />}
-      {rows && rows.length > 0 && <SettingsTable settings={rows} />}
-      <MoreButton list={list} />
+      {rows && rows.length > 0 && (
+        <SearchedList
+          list={list}
+          noun={["setting", "settings"]}
+          by="name, domain or tag"
+          texts={({ meta }) => [meta.name, meta.domain, meta.owner, ...meta.tags]}
+        >
+          {(found) => <SettingsTable settings={found} />}
+        </SearchedList>
+      )}
     </>
   );
 }
@@ -53,7 +61,7 @@ function SettingsTable({ settings }: { readonly settings: readonly ShownAuthSett
   const tokensOf = (id: string) =>
     data && formatCount(data.filter(({ meta }) => meta.auth_id === id).length);
   return (
-    <div class="card scroll-x">
+    <div class="scroll-x">
       <table class="middle blocks">
         <caption class="visually-hidden">Authentication settings</caption>
         <thead>

@@ -1,13 +1,14 @@
 // The tokens of the signed-in user.
+import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import { useAll, useList } from "../../lists.ts";
 import { now } from "../../now.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
-import { MoreButton } from "../../parts/more-button.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
+import { SearchedList } from "../../parts/searched-list.tsx";
 import { State } from "../../parts/state.tsx";
 import { Time } from "../../parts/time.tsx";
 import { invalidate } from "../../queries.ts";
@@ -53,22 +54,24 @@ export function Tokens() {
       <Fault error={settings.error} retry={settings.refetch} />
       {!rows && !error && <Loading what="tokens" />}
       {rows?.length === 0 && (
-        <Empty title="No tokens yet">
-          <p>
-            A token belongs to an authentication setting.{" "}
-            {settings.data && all.length === 0 && "Create a setting first."}
-          </p>
-          {add || (
-            <a class="button" href="settings">
-              Go to the settings
-            </a>
-          )}
-        </Empty>
+        <NoTokens add={add} lacksSetting={settings.data !== undefined && all.length === 0} />
       )}
       {rows && rows.length > 0 && (
-        <TokenTable tokens={rows} settings={settings.data} onEdit={(token) => setEdited(token)} />
+        <SearchedList
+          list={list}
+          noun={["token", "tokens"]}
+          by="name or domain"
+          texts={({ meta }) => [meta.name, meta.domain]}
+        >
+          {(found) => (
+            <TokenTable
+              tokens={found}
+              settings={settings.data}
+              onEdit={(token) => setEdited(token)}
+            />
+          )}
+        </SearchedList>
       )}
-      <MoreButton list={list} />
       {edited && (
         <TokenForm
           stored={edited === "new" ? undefined : edited}
@@ -82,6 +85,22 @@ export function Tokens() {
   );
 }
 
+interface NoTokensProps {
+  readonly add: ComponentChildren;
+  readonly lacksSetting: boolean;
+}
+
+const NoTokens = ({ add, lacksSetting }: NoTokensProps) => (
+  <Empty title="No tokens yet">
+    <p>A token belongs to an authentication setting. {lacksSetting && "Create a setting first."}</p>
+    {add || (
+      <a class="button" href="settings">
+        Go to the settings
+      </a>
+    )}
+  </Empty>
+);
+
 interface TokenTableProps {
   readonly tokens: readonly ShownToken[];
   /** Undefined: not known. */
@@ -90,7 +109,7 @@ interface TokenTableProps {
 }
 
 const TokenTable = ({ tokens, settings, onEdit }: TokenTableProps) => (
-  <div class="card scroll-x">
+  <div class="scroll-x">
     <table class="middle blocks">
       <caption class="visually-hidden">Tokens</caption>
       <thead>

@@ -1,12 +1,11 @@
 // The workflows, each with its last run.
-import { useState } from "preact/hooks";
 import type { Deployment } from "../../../../src/model/deployment.ts";
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import { useAll, useList } from "../../lists.ts";
-import { MoreButton } from "../../parts/more-button.tsx";
 import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
+import { SearchedList } from "../../parts/searched-list.tsx";
 import { Tags } from "../../parts/tags.tsx";
 import { has, isMine } from "../../session.ts";
 import "../../styles/workflow.css";
@@ -15,9 +14,7 @@ import { inWords } from "../../frequency.ts";
 
 export function Workflows() {
   const list = useList<Workflow>(["workflows", "list"], "workflows/");
-  const [text, setText] = useState("");
   const { rows, error } = list;
-  const found = rows?.filter(finds(text));
   return (
     <>
       <PageHead title="Workflows" note="API calls that run one after another.">
@@ -30,39 +27,19 @@ export function Workflows() {
       <Fault error={error} retry={list.refetch} />
       {!rows && !error && <Loading what="workflows" />}
       {rows?.length === 0 && <NoWorkflows />}
-      {rows && found && rows.length > 0 && (
-        <section class="card" aria-label="Workflows">
-          <header>
-            <Search text={text} onInput={setText} />
-            <span class="muted small" role="status">
-              {text === "" ? count(rows.length) : `${found.length} of ${count(rows.length)}`}
-              {list.hasMore && ", and more below"}
-            </span>
-          </header>
-          {found.length > 0 ? (
-            <WorkflowTable workflows={found} />
-          ) : (
-            <p class="muted">No workflow has these words in its name, description or tags.</p>
-          )}
-          <MoreButton list={list} />
-        </section>
+      {rows && rows.length > 0 && (
+        <SearchedList
+          list={list}
+          noun={["workflow", "workflows"]}
+          by="name or tag"
+          texts={({ meta }) => [meta.name, meta.description, meta.owner, ...meta.tags]}
+        >
+          {(found) => <WorkflowTable workflows={found} />}
+        </SearchedList>
       )}
     </>
   );
 }
-
-const count = (workflows: number): string =>
-  workflows === 1 ? "1 workflow" : `${workflows} workflows`;
-
-const finds =
-  (text: string) =>
-  ({ meta: { name, description, tags, owner } }: Workflow): boolean => {
-    const whole = [name, description ?? "", owner, ...tags].join("\n").toLowerCase();
-    return text
-      .toLowerCase()
-      .split(/\s+/)
-      .every((word) => whole.includes(word));
-  };
 
 const NoWorkflows = () => (
   <Empty title="No workflows yet">
@@ -83,23 +60,6 @@ const NoWorkflows = () => (
       <NeedsLevel level="EDITOR" does="create workflows" />
     )}
   </Empty>
-);
-
-const Search = ({
-  text,
-  onInput,
-}: {
-  readonly text: string;
-  readonly onInput: (text: string) => void;
-}) => (
-  <input
-    class="search"
-    type="search"
-    aria-label="Search the workflows"
-    placeholder="Search by name or tag"
-    value={text}
-    onInput={({ currentTarget }) => onInput(currentTarget.value)}
-  />
 );
 
 function WorkflowTable({ workflows }: { readonly workflows: readonly Workflow[] }) {

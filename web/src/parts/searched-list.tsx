@@ -1,0 +1,57 @@
+// A list that was read page by page, with a search among the rows read so far.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import type { Pages } from "../lists.ts";
+import { MoreButton } from "./more-button.tsx";
+
+interface SearchedListProps<Row> {
+  /** It has rows. */
+  readonly list: Pages<Row>;
+  /** One of the rows, and several. */
+  readonly noun: readonly [one: string, several: string];
+  /** What the search reads: "name or tag". */
+  readonly by: string;
+  /** The row's texts that it reads. */
+  readonly texts: (row: Row) => readonly (string | null)[];
+  /** Shows the rows found, at least one. */
+  readonly children: (found: readonly Row[]) => ComponentChildren;
+}
+
+export function SearchedList<Row>({ list, noun, by, texts, children }: SearchedListProps<Row>) {
+  const [text, setText] = useState("");
+  const rows = list.rows ?? [];
+  const found = rows.filter((row) => matches(texts(row), text));
+  const [one, several] = noun;
+  const count = `${rows.length} ${rows.length === 1 ? one : several}`;
+  return (
+    <section class="card" aria-label={capitalized(several)}>
+      <header>
+        <input
+          class="search"
+          type="search"
+          aria-label={`Search the ${several}`}
+          placeholder={`Search by ${by}`}
+          value={text}
+          onInput={({ currentTarget }) => setText(currentTarget.value)}
+        />
+        <span class="muted small" role="status">
+          {text === "" ? count : `${found.length} of ${count}`}
+          {list.hasMore && ", and more below"}
+        </span>
+      </header>
+      {found.length > 0 ? children(found) : <p class="muted">No {one} has all of these words.</p>}
+      <MoreButton list={list} />
+    </section>
+  );
+}
+
+/** Whether each word is somewhere in the texts. */
+function matches(texts: readonly (string | null)[], words: string): boolean {
+  const whole = texts.join("\n").toLowerCase();
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => whole.includes(word));
+}
+
+const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
