@@ -68,9 +68,11 @@ const GIVE_WAY_MS = 1000;
  * schema is a newer Sonde's.
  */
 export async function migrate({ kysely, isTransient }: Database): Promise<string[]> {
+  const schema = await schemaOf(kysely);
   const migrator = new Migrator({
     db: kysely,
     provider: { getMigrations: async () => ({ ...MIGRATIONS }) },
+    ...(schema !== undefined && { migrationTableSchema: schema }),
   });
   for (;;) {
     if (await hasSchema(kysely)) return [];
@@ -118,10 +120,25 @@ export async function hasSchema(kysely: Kysely<Schema>): Promise<boolean> {
   return applied.length === Object.keys(MIGRATIONS).length;
 }
 
+const isSqlite = (kysely: Kysely<Schema>): boolean =>
+  kysely.getExecutor().adapter instanceof SqliteAdapter;
+
+/**
+ * The PostgreSQL schema of the tables, or of those to be created. Without it, Kysely takes another
+ * program's migrations in any schema of the database for ours.
+ */
+async function schemaOf(kysely: Kysely<Schema>): Promise<string | undefined> {
+  if (isSqlite(kysely)) return undefined;
+  const { rows } = await sql<{ name: string | null }>`
+    select coalesce(min(nspname), current_schema()) as name
+    from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+    where pg_class.oid = to_regclass('kysely_migration')`.execute(kysely);
+  return rows[0]?.name ?? undefined;
+}
+
 /** Kysely's introspection would read the columns of all tables, including each day of results. */
 export async function hasTable(kysely: Kysely<Schema>, table: string): Promise<boolean> {
-  const isSqlite = kysely.getExecutor().adapter instanceof SqliteAdapter;
-  const found = isSqlite
+  const found = isSqlite(kysely)
     ? sql`select 1 from sqlite_master where type = 'table' and name = ${table}`
     : sql`select 1 where to_regclass(${table}) is not null`;
   return (await found.execute(kysely)).rows.length > 0;

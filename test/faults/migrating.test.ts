@@ -70,6 +70,25 @@ describe.concurrent("migrating", { timeout: 90_000 }, () => {
     );
   });
 
+  it("keeps to its schema in a database that others use", async () => {
+    const url = await newDatabase();
+    const [own, others] = ["own", "others"].map((schema) => {
+      const inSchema = new URL(url);
+      inSchema.searchParams.set("options", `-c search_path=${schema}`);
+      return { SONDE_DATABASE_URL: inSchema.href };
+    });
+    await using kysely = openPostgres({ url }).kysely;
+    for (const schema of ["own", "others"])
+      await sql`create schema ${sql.ref(schema)}`.execute(kysely);
+    for (const env of [others, own]) {
+      const { stdout, stderr } = await runSonde(["migrate"], { env });
+      expect([stdout, stderr]).toEqual([printedFor(NAMES), ""]);
+      expect((await runSonde(["migrate"], { env })).stdout).toBe(NOTHING);
+    }
+    await using sonde = startSonde(["serve"], { env: own });
+    await sonde.ready();
+  });
+
   it("waits for a backup without holding up the service", async () => {
     const url = await databaseBefore(BIG);
     await using kysely = openPostgres({ url }).kysely;
