@@ -36,6 +36,7 @@ export function createResultStore(database: Database) {
     return Promise.all(found.map((row) => toResult(row, nameOf)));
   };
   const getMany = async (ids: readonly string[]): Promise<Result[]> => {
+    if (ids.length === 0) return []; // PostgreSQL would open the tables of all days
     const results = await read(rows(ids));
     const found = new Map(results.map((result) => [result.id, result]));
     return ids.flatMap((id) => found.get(id) ?? []);

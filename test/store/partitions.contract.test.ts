@@ -51,6 +51,15 @@ describe.runIf(storeKinds.includes("postgres"))("the daily tables of results on 
     await store.pendingRuns.insert(runs);
     await store.results.record(runs.map((run) => aReport(run)));
   };
+  /** The tables that open transactions have locked. */
+  const opened = async (): Promise<string[]> => {
+    const { rows } = await sql<{ name: string }>`
+      select distinct relname as name from pg_locks
+        join pg_class on oid = relation join pg_inherits on inhrelid = oid
+      where database = (select oid from pg_database where datname = current_database())
+        and inhparent = 'results'::regclass order by 1`.execute(raw);
+    return rows.map(({ name }) => name);
+  };
   /** Drops the days of results that have expired by `now`; returns the number of rows of each. */
   const drop = async (now: number) => {
     const kept = keptFrom(DAYS, now, Infinity);
@@ -145,6 +154,13 @@ describe.runIf(storeKinds.includes("postgres"))("the daily tables of results on 
     const named = (plan: string) => [...new Set(plan.match(/results_(\d{8}|before|default)\b/g))];
     expect(named(await planOf(sql`id = ${id}`))).toEqual(one);
     expect(named(await planOf(sql`id = any(${[id, id]})`))).toEqual(one);
+  });
+
+  it("are not opened for an empty page of results", async () => {
+    await store.transaction(async ({ results }) => {
+      expect(await results.listOfCall("call", { after: "", limit: 10 })).toEqual([]);
+      expect(await opened()).toEqual([]);
+    });
   });
 
   it("answer a score from an index alone", async () => {
