@@ -16,7 +16,7 @@ import type { Database } from "./database.ts";
 import { inSnapshot, inTransaction } from "./database.ts";
 import { lockStat, replaceStat } from "./fold.ts";
 import { numberNames, numberOf } from "./names.ts";
-import { completeSince } from "./result-days.ts";
+import { completeSince, idsOfStarts } from "./result-days.ts";
 import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
 
 export const createStatCheckStore = (database: Database) => ({
@@ -110,6 +110,7 @@ async function daysOf(
   const { rows } = await sql<{ day: number }>`
     select ${dayOf("time")} as day from results
       where call = (${call}) and time >= ${from} and time < ${to}
+        and ${await idsOfStarts(database, { start: from, end: to })}
     union select ${dayOf("period")} from stats
       where call = (${call}) and period >= ${from} and period < ${to}
     order by 1`.execute(database.kysely);
@@ -181,6 +182,7 @@ async function hoursOfResults(database: Database, span: Span): Promise<PlacedSum
     .select(["time", "total", ...PHASES])
     .select(["codes.name as code", "locations.name as location_id"])
     .where("call", "=", numberOf(database, call_id))
+    .where(await idsOfStarts(database, { start: from, end: to }))
     .where("time", ">=", from)
     .where("time", "<", to);
   if (location_id !== undefined) query = query.where("locations.name", "=", location_id);

@@ -163,6 +163,20 @@ describe.runIf(storeKinds.includes("postgres"))("the daily tables of results on 
     });
   });
 
+  it("are not opened to check the statistics of another day", async () => {
+    await store.retention.makeAhead(TODAY + DAY);
+    const day = TODAY - 3 * DAY;
+    await record(runAt({ due_time: day, target_id: "call" }));
+    await store.transaction(async ({ statChecks }) => {
+      const within = { from: day, to: TODAY };
+      expect(await statChecks.days("call", within)).toEqual([day]);
+      expect((await statChecks.check("call", "DAY", day, within)).differing).toEqual([]);
+      const place = { kind: "HOUR", time: day, call_id: "call", location_id: "local" } as const;
+      expect(await statChecks.repair({ ...place, result: "COMPLETE" })).toBeUndefined();
+      expect(await opened()).not.toContain(dayName(TODAY + 3 * DAY));
+    });
+  });
+
   it("answer a score from an index alone", async () => {
     const runs = Array.from({ length: 300 }, (_, n) =>
       runAt({ due_time: TODAY - DAY + n * 60_000, target_id: `call ${n % 3}` }),
