@@ -72,9 +72,10 @@ function poolOf({
 }: PostgresOptions): Pool {
   const { url, ssl } = securedUrl(given, ca);
   const isLimited = timeoutMs > 0;
-  const limits = `
+  const settings = `
     set statement_timeout = ${timeoutMs}; set lock_timeout = ${lockTimeoutMs};
     set idle_in_transaction_session_timeout = ${isLimited ? IDLE_IN_TRANSACTION_MS : 0};
+    set default_transaction_isolation = 'read committed';
     ${readOnly ? "set default_transaction_read_only = on" : ""}`;
   return new Pool({
     connectionString: url,
@@ -85,8 +86,8 @@ function poolOf({
     keepAlive: true,
     application_name: "sonde",
     types: { getTypeParser },
-    // Overrides limits of the database or the role. The pool waits for this query.
-    onConnect: (client) => client.query(limits) as unknown as undefined,
+    // Overrides settings of the database or the role. The pool waits for this query.
+    onConnect: (client) => client.query(settings) as unknown as undefined,
   });
 }
 

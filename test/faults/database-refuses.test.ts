@@ -42,6 +42,25 @@ it("the database is unavailable after a deadlock on every attempt", async () => 
   expect(attempts).toBe(4);
 });
 
+it("transactions see what others commit, despite the isolation that the database sets", async () => {
+  await using opened = await openDatabase();
+  const { kysely: other } = opened.database;
+  const name = sql.table(new URL(opened.url).pathname.slice(1));
+  await sql`alter database ${name} set default_transaction_isolation = 'serializable'`.execute(
+    other,
+  );
+  await sql`create table counted (n integer)`.execute(other);
+  await sql`insert into counted values (1)`.execute(other);
+  const count = sql`update counted set n = n + 1`;
+  await using kysely = openPostgres({ url: opened.url }).kysely;
+  await kysely.transaction().execute(async (transaction) => {
+    await sql`select n from counted`.execute(transaction);
+    await count.execute(other);
+    await count.execute(transaction);
+  });
+  expect((await sql`select n from counted`.execute(kysely)).rows).toEqual([{ n: 3 }]);
+});
+
 it("a database that belongs to another role is refused with advice", async () => {
   await using opened = await openDatabase();
   const role = `sonde_${randomUUID().slice(0, 8)}`;
