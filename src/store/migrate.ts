@@ -68,6 +68,7 @@ const GIVE_WAY_MS = 1000;
  * schema is a newer Sonde's.
  */
 export async function migrate({ kysely, isTransient }: Database): Promise<string[]> {
+  if (!(await hasTable(kysely, "kysely_migration"))) await refuseEncoding(kysely);
   const schema = await schemaOf(kysely);
   const migrator = new Migrator({
     db: kysely,
@@ -122,6 +123,21 @@ export async function hasSchema(kysely: Kysely<Schema>): Promise<boolean> {
 
 const isSqlite = (kysely: Kysely<Schema>): boolean =>
   kysely.getExecutor().adapter instanceof SqliteAdapter;
+
+/** SQL_ASCII stores any bytes: those of UTF-8, which Sonde sends. */
+const ENCODINGS: readonly unknown[] = ["UTF8", "SQL_ASCII"];
+
+/** In another encoding, texts with other characters could not be stored. */
+async function refuseEncoding(kysely: Kysely<Schema>): Promise<void> {
+  if (isSqlite(kysely)) return;
+  const { rows } = await sql<{ name: string }>`
+    select current_setting('server_encoding') as name`.execute(kysely);
+  const [encoding] = rows.map(({ name }) => name);
+  if (ENCODINGS.includes(encoding)) return;
+  throw new Error(
+    `the database can store only the characters of ${encoding}: create it with \`encoding 'UTF8' locale 'C' template template0\``,
+  );
+}
 
 /**
  * The PostgreSQL schema of the tables, or of those to be created. Without it, Kysely takes another

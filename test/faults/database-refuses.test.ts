@@ -61,6 +61,22 @@ it("transactions see what others commit, despite the isolation that the database
   expect((await sql`select n from counted`.execute(kysely)).rows).toEqual([{ n: 3 }]);
 });
 
+it("a database that cannot store all characters is refused with advice", async () => {
+  await using opened = await openDatabase();
+  const { kysely } = opened.database;
+  const url = new URL(opened.url);
+  url.pathname += "_latin1";
+  const make = sql.raw(
+    `create database ${url.pathname.slice(1)} encoding 'LATIN1' locale 'C' template template0`,
+  );
+  await make.execute(kysely);
+  const { code, stderr } = await runSonde(["migrate"], { env: { SONDE_DATABASE_URL: url.href } });
+  expect([code, oneLine(stderr)]).toEqual([
+    1,
+    "sonde: the database can store only the characters of LATIN1: create it with `encoding 'UTF8' locale 'C' template template0`",
+  ]);
+});
+
 it("a database that belongs to another role is refused with advice", async () => {
   await using opened = await openDatabase();
   const role = `sonde_${randomUUID().slice(0, 8)}`;
