@@ -162,13 +162,12 @@ async function makeCall(
     const made = await caller.call({ ...request, secrets }, behaviour, cancel, cookies);
     if (made.fault !== undefined) logFault(settings, call, made.fault);
     await chore();
-    const message = [made.message, note].filter(Boolean).join("; ") || null;
-    const outcome = { ...made, message };
     // Servers echo requests: each credential sent may come back anywhere.
     const requests = [...made.hops, made.last].map((trace) => trace.request);
     const sent = [...secrets, ...requests.flatMap(credentialsIn)];
     for (const secret of sent) ofRun.add(secret);
-    return resultOfCall(reporter, tick, call, { outcome, start, isLate: late, secrets: sent });
+    const facts = { outcome: made, note, start, isLate: late, secrets: sent };
+    return resultOfCall(reporter, tick, call, facts);
   } catch (cause) {
     cancel?.throwIfAborted();
     return unmade(settings, tick, call, agentFault(settings, call, cause));

@@ -64,6 +64,8 @@ export const resultOfWorkflow = (
 
 export interface MadeCall {
   readonly outcome: CallOutcome;
+  /** Quotes the call's definition: masking would hide a reference in a credential. */
+  readonly note: string | null;
   /** Epoch milliseconds. */
   readonly start: number;
   readonly isLate: boolean;
@@ -79,7 +81,7 @@ export function resultOfCall(
   reporter: Reporter,
   tick: Tick,
   call: TickCall,
-  { outcome, start, isLate, secrets }: MadeCall,
+  { outcome, note, start, isLate, secrets }: MadeCall,
 ): MadeResult {
   const { result, message, hops, last } = outcome;
   const [first = last] = hops;
@@ -96,7 +98,7 @@ export function resultOfCall(
       end_time: formatInstant(start + last.ended - first.started),
       result,
       result_category: category,
-      message: message && mask(message),
+      message: [message && mask(message), note].filter(Boolean).join("; ") || null,
       domain: call.domain,
       url: mask(maskUrl(first.request.url.href)),
       http_code: last.response?.status_code ?? null,

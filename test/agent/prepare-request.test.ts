@@ -68,6 +68,21 @@ describe("the variables of a call", () => {
     expect(JSON.stringify(result)).not.toContain("hush");
   });
 
+  it("are named if they have no value, also in a credential", async () => {
+    await using target = await startTarget();
+    const { meta } = await run({
+      request: {
+        url: target.url,
+        headers: [
+          pair("Authorization", "Bearer {{missing_key}}"),
+          pair("X-A", "{{city}} %%GONE%%"),
+        ],
+      },
+      tick: { environment: { city: "Bad Ems" } },
+    });
+    expect(meta.message).toBe("unknown_variable: {{missing_key}}, %%GONE%% have no value");
+  });
+
   it.each([
     [
       { headers: [pair("X-A", "%%LINES%%")] },
