@@ -29,15 +29,17 @@ export const isEnded = ({ result }: Meta): boolean =>
 
 /** Returns several lines, each with its line break. */
 export function outcomeOf(result: ListedResult, screen: Screen): string {
-  const { meta, response, request, certificate } = result;
+  const { meta, response, request, hops, certificate } = result;
   const category = meta.result_category ?? (isEnded(meta) ? "NOT MADE" : "NOT YET");
   const status =
     response && `${response.status_code} ${harmless(response.status_string)}`.trimEnd();
   const title = [screen.paint(colorOf(meta), category), meta.result, status].filter(Boolean);
+  // The request is the last one; a redirect may have changed its method.
+  const method = hops.length === 0 ? harmless(request?.method ?? "") : "";
   const when = (meta.start_time ?? meta.due_time).replace("T", " ").replace(/\.\d+Z$/, " UTC");
   const facts = [
     title.join("  "),
-    `${harmless(request?.method ?? "")} ${harmless(meta.url)}`.trimStart(),
+    `${method} ${harmless(meta.url)}`.trimStart(),
     `at ${meta.location_id}, ${when}${addressesIn(meta)}`,
     ...(meta.message === null ? [] : [harmless(meta.message)]),
     ...(certificate

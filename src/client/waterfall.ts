@@ -21,25 +21,28 @@ const BAR_WIDTH = { least: 16, usual: 40, most: 60 };
  * Draws the phases of each redirect, then of the last request. Each bar is as long as its share of
  * the time, and starts where the previous one ends. Phases that were not reached have none.
  */
-export function waterfallOf({ hops, timing, meta }: WaterfallResult, screen: Screen): string {
+export function waterfallOf(
+  { hops, timing, meta, request }: WaterfallResult,
+  screen: Screen,
+): string {
   const requests = [
     ...hops.map(({ url, http_code, timing: own }) => ({
       title: `${http_code ?? "-"} ${harmless(url)}`,
       timing: own,
     })),
-    { title: `${meta.http_code ?? "-"} ${harmless(meta.url)}`, timing },
+    { title: `${meta.http_code ?? "-"} ${harmless(request?.url ?? "")}`, timing },
   ];
-  const total = requests.reduce((sum, request) => sum + sumOf(request.timing), 0);
+  const total = requests.reduce((sum, { timing: own }) => sum + sumOf(own), 0);
   const width = barWidth(screen);
   let before = 0;
-  const lines = requests.flatMap((request) => {
+  const lines = requests.flatMap(({ title, timing: own }) => {
     const bars = PHASES.map((phase) => {
-      const ms = request.timing[phase];
+      const ms = own[phase];
       const line = barOf(LABELS[phase], ms, { before, total, width });
       before += ms ?? 0;
       return line;
     });
-    return hops.length === 0 ? bars : [request.title, ...bars];
+    return hops.length === 0 ? bars : [title, ...bars];
   });
   const fit = (line: string): string =>
     (screen.width === undefined ? line : cut(line, screen.width)).trimEnd();
@@ -47,7 +50,9 @@ export function waterfallOf({ hops, timing, meta }: WaterfallResult, screen: Scr
 }
 
 export type WaterfallResult = Pick<Result, "hops" | "timing"> & {
-  readonly meta: Pick<Result["meta"], "http_code" | "url">;
+  readonly meta: Pick<Result["meta"], "http_code">;
+  /** The last request. Absent in lists. */
+  readonly request?: { readonly url: string } | null;
 };
 
 const sumOf = (timing: Timing): number =>

@@ -1,7 +1,7 @@
 // How the outcome of a run is worded.
 import { expect, it } from "vitest";
-import { workflowOutcomeOf } from "../../src/client/outcome.ts";
-import type { WorkflowOutcome } from "../../src/client/outcome.ts";
+import { outcomeOf, workflowOutcomeOf } from "../../src/client/outcome.ts";
+import type { ListedResult, WorkflowOutcome } from "../../src/client/outcome.ts";
 
 const PLAIN = { width: undefined, paint: (_color: unknown, text: string) => text };
 
@@ -15,4 +15,25 @@ it.each([
     counts: { calls, passed: 0, warnings: calls, failed: 0, not_made: 0 },
   } as unknown as WorkflowOutcome;
   expect(workflowOutcomeOf(outcome, PLAIN).split("\n")[1]).toBe(said);
+});
+
+it.each([
+  ["POST http://shop.example/", []],
+  // The request is the last one, which a redirect made a GET.
+  ["http://shop.example/", [{ url: "http://shop.example/" }]],
+])("names the call as %s", (said, hops) => {
+  const result = {
+    id: "r",
+    meta: {
+      result: "COMPLETE",
+      result_category: "PASS",
+      url: "http://shop.example/",
+      due_time: "",
+      message: null,
+    },
+    timing: { total: null },
+    request: { method: "POST", url: "http://shop.example/new" },
+    hops,
+  } as unknown as ListedResult;
+  expect(outcomeOf(result, PLAIN).split("\n")[1]).toBe(said);
 });

@@ -114,9 +114,13 @@ describe("a waterfall", () => {
 
   it("continues over redirects", () => {
     const hop = { url: "http://shop.example/\u001B[2J", http_code: 301, dest_ip: null, timing };
-    const text = waterfallOf({ hops: [hop], timing, meta }, { ...FILE, width: 60 });
+    const request = { url: "https://shop.example/new" };
+    const text = waterfallOf({ hops: [hop], timing, meta, request }, { ...FILE, width: 60 });
     const [first, second] = text.split("\n").filter((line) => line.includes("processing"));
-    expect(text).toMatch(/^301 http:\/\/shop\.example\/\\u\{1b\}\[2J\n[^]*\n200 https:/);
+    expect(text).toMatch(
+      /^301 http:\/\/shop\.example\/\\u\{1b\}\[2J\n[^]*\n200 https:\/\/shop\.example\/new\n/,
+    );
+    expect(waterfallOf({ hops: [hop], timing, meta }, FILE)).toContain("\n200\n");
     expect(second?.indexOf("█")).toBeGreaterThan(first?.lastIndexOf("█") ?? 0);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(60);
   });
