@@ -48,6 +48,8 @@ export interface ResourceKind {
   readonly isNamed: boolean;
   readonly filters: readonly ListFilter[];
   readonly fields: readonly BodyField[];
+  /** The path of a field that the API requires in every change. */
+  readonly always?: string;
   /** Example arguments of `create`. */
   readonly example: string;
 }

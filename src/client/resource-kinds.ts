@@ -191,6 +191,7 @@ const AUTH: ResourceKind = {
   columns: [ID, NAME, column("TYPE", "settings.auth_type"), column("DOMAIN", "meta.domain"), TAGS],
   filters: [BY_TAG],
   fields: [NAME_FIELD, ...MORE_META],
+  always: "meta.domain",
   example: "--file auth.json",
 };
 

@@ -124,13 +124,14 @@ function addUpdate(group: Command, context: Context, kind: ResourceKind): void {
     .command("update")
     .description(`Change ${single(kind)}; fields not given stay as they are.`)
     .argument(argumentOf(kind), idOf(kind));
-  const change = kind.isNamed ? "--name 'Shop, old'" : "--file change.json";
+  const example = kind.isNamed ? "--name 'Shop, old'" : "--file change.json";
   addBodyOptions(update, kind)
-    .addHelpText("after", examples(`sonde ${kind.name} update ${exampleOf(kind)} ${change}`))
+    .addHelpText("after", examples(`sonde ${kind.name} update ${exampleOf(kind)} ${example}`))
     .action(async (given: string, options: WriteOptions) => {
       const api = openApi(context, options);
-      const body = await bodyOf(api, kind, options);
-      const { id } = await findObject(api, [kind.name], given);
+      const change = await bodyOf(api, kind, options);
+      const { id, object } = await findObject(api, [kind.name], given);
+      const body = withRequired(kind, change, object);
       report(
         context,
         kind,
@@ -197,6 +198,11 @@ const withDefaults = ({ fields }: ResourceKind, body: Json): Json =>
   fields
     .filter(({ path, otherwise }) => otherwise !== undefined && fieldOf(body, path) === undefined)
     .reduce((whole, { path, otherwise }) => withField(whole, path, otherwise), body);
+
+const withRequired = ({ always }: ResourceKind, change: Json, object: Json): Json =>
+  always === undefined || fieldOf(change, always) !== undefined
+    ? change
+    : withField(change, always, fieldOf(object, always));
 
 async function valueOf(api: Api, field: BodyField, value: string | readonly string[] | undefined) {
   const one = async (text: string): Promise<unknown> => {

@@ -167,6 +167,25 @@ describe("a call", () => {
   });
 });
 
+it("a setting keeps its domain in a change that does not give it", async () => {
+  using folder = makeFolder();
+  const file = join(folder.path, "auth.json");
+  writeFileSync(
+    file,
+    '{"meta": {"domain": "shop.example"}, "settings": {"auth_type": "BASIC"}, "keys": {"client_id": "me"}}',
+  );
+  await sonde("auth", "create", "--file", file, "--name", "Shop");
+  const get = async () => JSON.parse((await sonde("auth", "get", "Shop", "--json")).stdout);
+  await sonde("auth", "update", "Shop", "--description", "test");
+  expect(await get()).toMatchObject({
+    meta: { name: "Shop", domain: "shop.example", description: "test" },
+    keys: { client_id: "me" },
+  });
+  writeFileSync(file, '{"meta": {"domain": "pay.example"}}');
+  await sonde("auth", "update", "Shop", "--file", file);
+  expect((await get()).meta.domain).toBe("pay.example");
+});
+
 describe("a list", () => {
   it("is a table for people and a line per object for programs, up to its limit", async () => {
     const names = ["List 1", "List 2", "List 3"];
