@@ -71,7 +71,7 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     tag,
     summary: "Get the body of the response, if it was kept",
     description:
-      "Text of up to 32 KiB, credentials masked; otherwise `content` is null and `reason` says why. Not found without a body.",
+      "Text of up to 32 KiB, credentials masked; otherwise `content` is null and `reason` says why. Not found without a complete response.",
     missing: "Content",
     level: "VIEWER",
     answer: named("ResultContent", ContentSchema),
