@@ -69,6 +69,15 @@ describe("a NATS server with TLS", () => {
     expect(message).toContain("does not match certificate's altnames");
   });
 
+  it("is trusted by its address if the certificate names the address, and only then", async () => {
+    const host = "127.0.0.1";
+    expect(await connected(certificates.ofAddress, { ca }, { host })).toMatch(/^NATS at tls:/);
+    expect(await connected(certificates.ofAddress, { ca })).toContain("Host: localhost. is not");
+    expect(await connected(certificates.ofLocalhost, { ca }, { host })).toContain(
+      "IP: 127.0.0.1 is not in the cert's list",
+    );
+  });
+
   it("is not trusted without its CA configured", async () => {
     expect(await connected(good, {})).toContain(ADVICE);
   });

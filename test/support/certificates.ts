@@ -17,6 +17,10 @@ export interface Certificates {
   readonly authority: Certificate;
   /** Signed by the authority, for localhost and the loopback addresses. */
   readonly good: Certificate;
+  /** Signed by the authority, for 127.0.0.1 alone. */
+  readonly ofAddress: Certificate;
+  /** Signed by the authority, for localhost alone. */
+  readonly ofLocalhost: Certificate;
   readonly expired: Certificate;
   readonly notYetValid: Certificate;
   readonly otherName: Certificate;
@@ -47,6 +51,8 @@ export function createCertificates(): Certificates {
       }),
       authority,
       good: sign({ name: "good" }),
+      ofAddress: sign({ name: "address", san: "IP:127.0.0.1" }),
+      ofLocalhost: sign({ name: "localhost", san: "DNS:localhost" }),
       expired: sign({ name: "expired", fromDay: -30, toDay: -1 }),
       notYetValid: sign({ name: "early", fromDay: 5 }),
       otherName: sign({ name: "other", san: "DNS:other.example" }),

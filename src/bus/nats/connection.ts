@@ -1,5 +1,7 @@
 // The connection to NATS: addresses and credentials, errors with advice for the operator, and
 // whether the server answers, and how fast.
+import { checkServerIdentity } from "node:tls";
+import type { PeerCertificate } from "node:tls";
 import { connect, credsAuthenticator, errors, nkeyAuthenticator } from "@nats-io/transport-node";
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
 import { invalid, unavailable } from "../../model/errors.ts";
@@ -185,8 +187,18 @@ function encryption(
   servers: readonly ServerAddress[],
   { ca, cert, key }: NatsTls = {},
 ): NodeConnectionOptions {
-  const tls = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
-  const isOn = servers.some((server) => server.tls) || Object.keys(tls).length > 0;
+  const pem = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  const isOn = servers.some((server) => server.tls) || Object.keys(pem).length > 0;
+  const hosts = servers.map(({ host }) => host.replace(/:\d+$/, "").replaceAll(/[[\]]/g, ""));
+  const tls = {
+    ...pem,
+    // The client library withholds a host that is an address; Node then assumes "localhost".
+    checkServerIdentity(name: string, certificate: PeerCertificate): Error | undefined {
+      const names = name === "localhost" ? hosts : [name];
+      const faults = names.map((each) => checkServerIdentity(each, certificate));
+      return faults.includes(undefined) ? undefined : faults[0];
+    },
+  };
   return isOn ? { tls } : {};
 }
 
