@@ -15,6 +15,13 @@ export function createAggregatorMetrics(registry: Registry) {
     },
     () => lastRecorded,
   );
+  const results = new Counter({
+    name: "sonde_aggregator_results_total",
+    help: "Reports received, by outcome: recorded, late, duplicate, unknown or unusable.",
+    labelNames: ["outcome"],
+    registers,
+  });
+  results.inc({ outcome: "recorded" }, 0); // an alert counts what was recorded since the start
   return {
     recordedAt(now: number): void {
       lastRecorded = now / 1000;
@@ -25,12 +32,7 @@ export function createAggregatorMetrics(registry: Registry) {
       buckets: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000],
       registers,
     }),
-    results: new Counter({
-      name: "sonde_aggregator_results_total",
-      help: "Reports received, by outcome: recorded, late, duplicate, unknown or unusable.",
-      labelNames: ["outcome"],
-      registers,
-    }),
+    results,
     batchSeconds: new Histogram({
       name: "sonde_aggregator_batch_duration_seconds",
       help: "Time to store a batch of results and fold its statistics.",

@@ -97,6 +97,8 @@ describe("the metrics of the embedded service", () => {
       typesIn(text).map((type) => type.replace(/_total counter$/, " counter")),
     );
     expect(samplesOf(openText, "sonde_scheduler_runs_total")).toEqual([" 0"]);
+    const recorded = samplesOf(text, "sonde_aggregator_results_total");
+    expect(recorded, "before the first result").toContain('{outcome="recorded"} 0');
   });
 
   it("show each call that did not opt out, without its secrets, and each phase that happened", async () => {
