@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { jetstreamManager } from "@nats-io/jetstream";
-import { connect, errors } from "@nats-io/transport-node";
+import { connect, errors, nkeys } from "@nats-io/transport-node";
 import { describe, expect, it, vi } from "vitest";
 import { openNatsLink } from "../../src/bus/nats/connection.ts";
 import { storeMessage } from "../../src/bus/nats/publisher.ts";
@@ -442,6 +442,15 @@ describe("at the start", () => {
       credentials: "s3cret",
     });
     expect(message).toBe("the NATS credentials are not the content of a .creds file");
+  });
+
+  it("credentials that end with their seed are used", async () => {
+    const seed = new TextDecoder().decode(nkeys.createUser().getSeed());
+    const parts = { "NATS USER JWT": "e30.e30.e30", "USER NKEY SEED": seed };
+    const credentials = Object.entries(parts)
+      .map(([name, text]) => `-----BEGIN ${name}-----\n${text}\n------END ${name}------`)
+      .join("\n");
+    expect(await failure("nats://127.0.0.1:1", { credentials })).toContain("connection refused");
   });
 
   it("user and password of the URL are used, and never logged", async () => {

@@ -161,7 +161,8 @@ function authentication(
     return { authenticator: nkeyAuthenticator(Buffer.from(nkey)) };
   }
   if (credentials !== undefined) {
-    const authenticator = credsAuthenticator(Buffer.from(credentials));
+    // The client library expects the end of the last line, which a setting does not keep.
+    const authenticator = credsAuthenticator(Buffer.from(`${credentials}\n`));
     try {
       authenticator("");
     } catch (cause) {
