@@ -1,5 +1,5 @@
 // Agents: each location with deployments has a working one, of this version, with an empty spool.
-import { agentStateOf } from "../model/agent.ts";
+import { agentStateOf, SILENT_MS } from "../model/agent.ts";
 import type { ListedAgent } from "../model/agent.ts";
 import { count } from "../model/count.ts";
 import type { Check } from "./check.ts";
@@ -36,10 +36,8 @@ export const agentsCheck = (ground: Ground): Check => ({
 const SHOWN = 5;
 
 export function agentFindings(facts: AgentFacts): Finding[] {
-  const found = [
-    ...lonelyLocations(facts),
-    ...facts.agents.flatMap((agent) => faultsOf(agent, facts)),
-  ];
+  const together = silentTogether(facts);
+  const found = together ? [together] : faultsOfAll(facts);
   const byAdvice = Map.groupBy(found, ({ advice }) => advice?.replaceAll(/`[^`]*`/g, ""));
   const shown = [...byAdvice.values()].flatMap((alike) => [
     ...alike.slice(0, SHOWN),
@@ -62,6 +60,23 @@ export function agentFindings(facts: AgentFacts): Finding[] {
     ),
   ];
 }
+
+/** Agents that fell silent at once may well be working: nobody records their heartbeats. */
+function silentTogether({ now, agents }: AgentFacts): Finding | undefined {
+  const silent = agents.filter((agent) => agent.condition !== "stopped");
+  const latest = Math.max(...silent.map(({ last_seen }) => last_seen));
+  const together = silent.filter(({ last_seen }) => latest - last_seen <= SILENT_MS);
+  if (now - latest <= SILENT_MS || together.length < 2) return undefined;
+  return failure(
+    `no heartbeat was recorded for ${lengthOf(now - latest)}: ${together.length} agents fell silent together`,
+    "start an aggregator, which records heartbeats; if one runs, look at the agents and their network",
+  );
+}
+
+const faultsOfAll = (facts: AgentFacts): Finding[] => [
+  ...lonelyLocations(facts),
+  ...facts.agents.flatMap((agent) => faultsOf(agent, facts)),
+];
 
 function lonelyLocations({ now, agents, deployments }: AgentFacts): Finding[] {
   return [...deployments].flatMap(([location, number]) => {

@@ -103,6 +103,21 @@ describe("agents", () => {
     ]);
   });
 
+  it("are not blamed where they fell silent together, since an aggregator may be missing", () => {
+    const [first, second, gone] = [
+      anAgent({ agent_id: "agent-1", last_seen: NOW - 128_000 }),
+      anAgent({ agent_id: "agent-2", location_id: "tokyo", last_seen: NOW - 120_000 }),
+      anAgent({ agent_id: "agent-3", last_seen: NOW - 3 * 3_600_000 }),
+    ];
+    const blamed = expect.stringMatching(/^failure: location paris has 3 deployments and no agent/);
+    expect(findings(first, second, gone)).toEqual([
+      "failure: no heartbeat was recorded for 2 min: 2 agents fell silent together",
+    ]);
+    expect(findings(first, gone)).toContainEqual(blamed);
+    expect(findings(first, { ...second, last_seen: NOW })).toContainEqual(blamed);
+    expect(findings(first, { ...second, condition: "stopped" })).toContainEqual(blamed);
+  });
+
   it("with the same fault are listed up to five", () => {
     const old = Array.from({ length: 40 }, (_, n) =>
       anAgent({ agent_id: `agent-${n}`, version: "1.0.0" }),
