@@ -123,6 +123,8 @@ function createAccess(settings: SpoolSettings) {
       return work(opened());
     } catch (cause) {
       if (!isUnusable(cause)) throw cause;
+      // A file that cannot be opened holds an unknown number of reports.
+      metrics.spoolDropped.inc({ reason: "corrupt" }, file?.count() ?? 1);
       file?.close();
       file = undefined;
       metrics.spoolFailures.inc();

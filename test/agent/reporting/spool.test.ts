@@ -322,12 +322,15 @@ describe("an unusable spool", () => {
     expect(await folder.metric("sonde_agent_spool_failures_total")).toEqual([
       "sonde_agent_spool_failures_total 1",
     ]);
+    expect(await folder.metric("sonde_agent_spool_dropped_total")).toContain(
+      'sonde_agent_spool_dropped_total{reason="corrupt"} 1',
+    );
     const report = dueAt(1000);
     expect(spool.put([report])).toBe(true);
     expect(takeAll(spool)).toEqual([report]);
   });
 
-  it("that is damaged while it is open is set aside, too", () => {
+  it("that is damaged while it is open is set aside, too", async () => {
     using folder = newFolder();
     using spool = folder.open();
     // More than SQLite caches in memory.
@@ -338,6 +341,9 @@ describe("an unusable spool", () => {
     closeSync(file);
     takeAll(spool);
     expect(folder.lines()).toMatchObject([{ level: "error", msg: UNUSABLE }]);
+    const dropped = await folder.metric("sonde_agent_spool_dropped_total");
+    const [, corrupt] = /"corrupt"} (\d+)/.exec(dropped.join("\n")) ?? [];
+    expect(Number(corrupt)).toBeGreaterThan(2000);
     const report = dueAt(5000);
     expect(spool.put([report])).toBe(true);
     expect(takeAll(spool)).toEqual([report]);
