@@ -123,13 +123,10 @@ function createAccess(settings: SpoolSettings) {
       return work(opened());
     } catch (cause) {
       if (!isUnusable(cause)) throw cause;
-      // A file that cannot be opened holds an unknown number of reports.
-      metrics.spoolDropped.inc({ reason: "corrupt" }, file?.count() ?? 1);
+      const reports = file?.count();
       file?.close();
       file = undefined;
-      metrics.spoolFailures.inc();
-      const moved_to = setAside(path);
-      log.error({ err: cause, spool: path, moved_to }, "spool unusable: set aside, starting empty");
+      dropFile(settings, cause, reports);
       return work(opened());
     }
   };
@@ -164,6 +161,14 @@ function createAccess(settings: SpoolSettings) {
       file = undefined;
     },
   };
+}
+
+/** A file that cannot be opened holds an unknown number of reports: it counts as one. */
+function dropFile({ path, log, metrics }: SpoolSettings, err: unknown, reports = 1): void {
+  metrics.spoolDropped.inc({ reason: "corrupt" }, reports);
+  metrics.spoolFailures.inc();
+  const moved_to = setAside(path);
+  log.error({ err, spool: path, moved_to }, "spool unusable: set aside, starting empty");
 }
 
 /** Counts each failure; logs the first of a series and its end. */
