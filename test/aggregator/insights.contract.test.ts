@@ -1,6 +1,7 @@
 // Insights reports: when they are computed, by which process, and what becomes of them.
 import { describe, expect, it } from "vitest";
 import { removeExpired } from "../../src/aggregator/retention.ts";
+import { unavailable } from "../../src/model/errors.ts";
 import { insightId } from "../../src/model/insight.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aReport } from "../support/runs.ts";
@@ -299,6 +300,24 @@ describe.each(storeKinds)("insights in %s", (kind) => {
     await insights.run();
     expect(idsOf(await reportsOf(store, DUE, "bad"))).toHaveLength(2);
     expect(await marks(store)).toEqual([]);
+  });
+
+  it("do not wait for an hour after an outage of the database", async () => {
+    await using insights = await startInsights(kind, DUE);
+    const { store, clock } = insights;
+    await record(store, every(MONDAY - 30 * HOUR, 30, HOUR));
+    let isDown = true;
+    const fail = () => Promise.reject(unavailable("no connection"));
+    const stats = { ...store.stats, period: fail };
+    const during = engineOf(
+      { ...store, stats, ping: () => (isDown ? fail() : store.ping()) },
+      clock,
+    );
+    await expect(during.run()).rejects.toThrow("no connection");
+    expect(during.lines()).toEqual([]);
+    isDown = false; // except for the statistics
+    await during.run();
+    expect(await during.failing()).toBe(2);
   });
 
   it("fail in no engine that has lost the lease: the other one retries", async () => {
