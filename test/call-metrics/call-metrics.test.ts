@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createCallMetrics } from "../../src/call-metrics/call-metrics.ts";
 import { createListing } from "../../src/call-metrics/listing.ts";
+import type { Listing } from "../../src/call-metrics/listing.ts";
 import { deploymentResource } from "../../src/model/deployment.ts";
 import type { Frequency } from "../../src/model/slots.ts";
 import { SIMULATION } from "../../src/model/result.ts";
@@ -92,20 +93,36 @@ describe("the series of a call", () => {
 });
 
 describe("the bound of series", () => {
+  const record = (listing: Listing, call: string): void => {
+    const pair = listing.find(ran(call, T0));
+    if (pair) pair.labelText = `call_id="${call}"`;
+    listing.bound();
+  };
+
   it("does not count calls that have series by now", () => {
     const listing = createListing(1);
-    const record = (call: string): void => {
-      const pair = listing.find(ran(call, T0));
-      if (pair) pair.labelText = `call_id="${call}"`;
-      listing.bound();
-    };
-    for (const call of ["call", "other"]) record(call);
+    for (const call of ["call", "other"]) record(listing, call);
     expect(listing.unlisted.size()).toBe(1);
     for (const deleted of listing.pairs()) listing.remove(deleted);
     listing.bound();
-    record("other");
+    record(listing, "other");
     expect(listing.pairs().map(({ call_id }) => call_id)).toEqual(["other"]);
     expect(listing.unlisted.size()).toBe(0);
+  });
+
+  it("prefers the oldest calls, whichever has results first", () => {
+    const listing = createListing(1);
+    for (const call of ["b", "c", "a"]) record(listing, call);
+    expect(listing.find(ran("c", T0))).toBeUndefined();
+    expect(listing.pairs().map(({ call_id }) => call_id)).toEqual(["a"]);
+    expect(listing.unlisted.keys()).toEqual(["b local", "c local"]);
+  });
+
+  it("lets in at most as many more until they are named", () => {
+    const listing = createListing(2);
+    const found = ["a", "b", "c", "d", "e"].map((call) => listing.find(ran(call, T0)));
+    expect(found.map((pair) => pair?.call_id)).toEqual(["a", "b", "c", "d", undefined]);
+    expect(listing.unlisted.keys()).toEqual(["e local"]);
   });
 });
 
