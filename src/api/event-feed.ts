@@ -40,15 +40,11 @@ export function createFeed(options: FeedOptions) {
     /** Adds a listener. Returns a function that removes it. */
     async enter(): Promise<() => void> {
       listeners += 1;
-      const opening = (opened ??= open());
-      try {
-        await opening;
-      } catch (error) {
-        // Another listener may have reopened the feed.
-        if (opened === opening) opened = undefined;
-        leave();
+      opened ??= open();
+      await opened.catch((error: unknown) => {
+        leave(); // as every other listener that waits: the next one reopens the feed
         throw error;
-      }
+      });
       return leave;
     },
     newest: kept.newest,

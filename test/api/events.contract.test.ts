@@ -196,13 +196,13 @@ describe.each(storeKinds)("events on %s", (storeKind) => {
   });
 });
 
-/** Serves one stream at a time. */
+/** Serves two streams of an owner at a time. */
 const eventsOver = (store: Store) =>
   createEvents({
     store,
     clock: createManualClock(systemClock.now()),
     log: createLogger("silent"),
-    maxEventStreams: 1,
+    maxEventStreams: 4,
     sessionIdleMs: 60_000,
   });
 
@@ -289,9 +289,10 @@ describe("an event stream", () => {
     const events = eventsOver({ ...api.store, recorded: { ...recorded, last } });
     const ann = (await api.store.apiKeys.find(api.ann.key_id)) as ApiKey;
     let outage: Error | undefined = unavailable("no connection");
-    await expect(events.listen(ann)).rejects.toThrow("no connection");
+    const refused = await Promise.allSettled([events.listen(ann), events.listen(ann)]);
+    expect(refused).toEqual([outage, outage].map((reason) => ({ status: "rejected", reason })));
     outage = undefined;
-    (await events.listen(ann)).stop();
+    for (const { stop } of [await events.listen(ann), await events.listen(ann)]) stop();
   });
 
   it("knows who may read a call among more calls than it keeps rights of", async () => {
