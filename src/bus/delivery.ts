@@ -1,5 +1,4 @@
 // Passes messages to handlers: ticks one message at a time, reports in batches.
-import { setTimeout as delay } from "node:timers/promises";
 import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import { systemClock } from "../runtime/clock.ts";
@@ -139,7 +138,7 @@ async function waitForMore(
 }
 
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  delay(ms, undefined, { signal }).catch(() => undefined);
+  systemClock.pause(ms, signal).catch(() => undefined);
 
 const countReports = (entries: readonly Gathered[]): number =>
   entries.reduce((count, { reports }) => count + reports.length, 0);

@@ -29,12 +29,12 @@ export interface Encoded<T = unknown> {
   readonly tooLarge: readonly string[];
 }
 
-export const encodeTicks = (ticks: readonly Tick[], maxBytes = Infinity): Encoded<Tick> =>
+export const encodeTicks = (ticks: readonly Tick[], maxBytes: number): Encoded<Tick> =>
   pack(TICKS, ticks, maxBytes);
 
 export const encodeReports = (
   reports: readonly RunReport[],
-  maxBytes = Infinity,
+  maxBytes: number,
 ): Encoded<RunReport> => pack(REPORTS, reports, maxBytes);
 
 /** A question, and the nonce that its answer is bound to. */

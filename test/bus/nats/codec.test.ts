@@ -4,7 +4,7 @@ import type { Tick } from "../../../src/model/tick.ts";
 import { aTick } from "../buses.ts";
 
 const keys = (ticks: readonly Tick[]): string[] =>
-  encodeTicks(ticks).messages.map(({ key }) => key);
+  encodeTicks(ticks, Infinity).messages.map(({ key }) => key);
 
 describe("the key of a message", () => {
   const [a, b, c] = [aTick(), aTick(), aTick()];
@@ -21,7 +21,7 @@ describe("the key of a message", () => {
 
 describe("ticks in messages of a limited size", () => {
   const ticks = Array.from({ length: 20 }, () => aTick({ context: { city: "Zürich" } }));
-  const whole = Buffer.byteLength(encodeTicks(ticks).messages[0]?.text ?? "");
+  const whole = Buffer.byteLength(encodeTicks(ticks, Infinity).messages[0]?.text ?? "");
 
   it.each([whole, whole - 1, 2000, 1000])("fit into %i bytes each, none lost", (maxBytes) => {
     const { messages, tooLarge } = encodeTicks(ticks, maxBytes);
