@@ -34,6 +34,14 @@ export const streamsOf = (config: Config): StreamSettings => ({
   replicas: config.natsReplicas,
 });
 
+/** The servers, and how to connect to them. */
+export const natsServersOf = ({ natsCredentials, natsNkey, ...config }: BusConfig) => ({
+  servers: config.natsUrls ?? [],
+  ...(natsCredentials && { credentials: natsCredentials }),
+  ...(natsNkey && { nkey: natsNkey }),
+  tls: { ca: config.natsCa, cert: config.natsCert, key: config.natsKey },
+});
+
 /** Needed only on NATS. */
 export type BusUser = Pick<NatsSettings, "name" | "sealerOf">;
 
@@ -51,14 +59,11 @@ export async function openConfiguredBus(
   };
   if (!config.natsUrls) return createInProcessBus(options);
   const { createNatsBus } = await import("../bus/nats/nats-bus.ts");
-  const { natsUrls: servers, natsCredentials: credentials, natsNkey: nkey, streams } = config;
+  const { streams } = config;
   const bus = await createNatsBus({
     ...options,
     ...user,
-    servers,
-    ...(credentials && { credentials }),
-    ...(nkey && { nkey }),
-    tls: { ca: config.natsCa, cert: config.natsCert, key: config.natsKey },
+    ...natsServersOf(config),
     ...(streams ? { streams } : { locationId: config.location }),
     onRefused: (messages) => refused.inc({ messages }),
   });

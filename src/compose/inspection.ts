@@ -20,7 +20,7 @@ import { openInspection } from "../store/inspection.ts";
 import { takeSnapshot } from "../status/snapshot.ts";
 import type { Snapshot, Sources } from "../status/snapshot.ts";
 import { VERSION } from "../version.ts";
-import { streamsOf } from "./bus.ts";
+import { natsServersOf, streamsOf } from "./bus.ts";
 import { locationOf, MASTER_KEY_FILE } from "./store.ts";
 
 /** Disposing closes what `ground` has opened. */
@@ -90,15 +90,11 @@ const inspectStore = (config: Config): Promise<Inspection> =>
 
 async function inspectBus(config: Config): ReturnType<Ground["bus"]> {
   const { inspectNats } = await import("../bus/nats/inspection.ts");
-  const { natsUrls = [], natsCredentials, natsNkey, location } = config;
   return inspectNats({
-    servers: natsUrls,
+    ...natsServersOf(config),
     name: "sonde doctor",
     log: createLogger("silent"),
-    ...(natsCredentials && { credentials: natsCredentials }),
-    ...(natsNkey && { nkey: natsNkey }),
-    tls: { ca: config.natsCa, cert: config.natsCert, key: config.natsKey },
-    ...(isHub(config) ? { streams: streamsOf(config) } : { locationId: location }),
+    ...(isHub(config) ? { streams: streamsOf(config) } : { locationId: config.location }),
   });
 }
 
