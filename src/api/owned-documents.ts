@@ -2,6 +2,7 @@
 // document whose secrets cannot be decrypted is shown without them and marked; it cannot be
 // changed.
 import type { Static, TObject } from "typebox";
+import { count } from "../model/count.ts";
 import { AppError, invalid, notFound, unreadable } from "../model/errors.ts";
 import { canRead, canWrite, ownedBy } from "../model/access.ts";
 import type { Ownership, Principal } from "../model/access.ts";
@@ -175,8 +176,8 @@ export async function assertUnused(
 ): Promise<void> {
   const uses: string[] = [];
   for (const kind of kinds) {
-    const count = await store.documents.count(kind, { [field]: id }, principal);
-    if (count > 0) uses.push(`${count} ${LABELS[kind]}${count === 1 ? "" : "s"}`);
+    const users = await store.documents.count(kind, { [field]: id }, principal);
+    if (users > 0) uses.push(count(users, LABELS[kind]));
   }
   if (uses.length > 0) throw invalid(`This ${what} is used by ${uses.join(" and ")}`);
 }

@@ -2,6 +2,7 @@
 // showing progress.
 import type { Config } from "../config/config.ts";
 import { databaseFileOf } from "../compose/store.ts";
+import { count } from "../model/count.ts";
 import { isMissing, openDataDir } from "../runtime/data-dir.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Contents } from "../store/backup.ts";
@@ -65,9 +66,6 @@ export const say = (line: string): void => void process.stderr.write(`${line}\n`
 
 /** Such as `200000 results, 12 calls, 3 workflows`. */
 export const inWords = ({ rows, documents }: Pick<Contents, "rows" | "documents">): string =>
-  [`${rows["results"] ?? 0} results`]
-    .concat(Object.entries(documents).map(([kind, count]) => `${count} ${plural(kind, count)}`))
+  [count(rows["results"] ?? 0, "result")]
+    .concat(Object.entries(documents).map(([kind, n]) => count(n, kind.replaceAll("_", " "))))
     .join(", ");
-
-const plural = (kind: string, count: number): string =>
-  `${kind.replaceAll("_", " ")}${count === 1 ? "" : "s"}`;

@@ -2,6 +2,7 @@
 // object for each changed report.
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
+import { count } from "../model/count.ts";
 import { invalid, isUnavailable, notFound } from "../model/errors.ts";
 import { closedWithin, INSIGHT_DELAY_MS, insightId } from "../model/insight.ts";
 import type { InsightKey } from "../model/insight.ts";
@@ -47,10 +48,13 @@ async function computeInsights({ config, print }: Context, options: ComputeOptio
     const counts = await computeAll(store, keys, print);
     const parts = Object.entries(counts).filter(([, count]) => count > 0);
     const text = parts.map(([what, count]) => `${count} ${what}`).join(", ");
-    const reports = `${keys.length} report${keys.length === 1 ? "" : "s"}`;
-    process.stderr.write(`${reports}: ${text === "" ? "no call ran" : text}\n`);
+    process.stderr.write(
+      `${count(keys.length, "report")}: ${text === "" ? "no call ran" : text}\n`,
+    );
     if (counts.failed > 0)
-      throw new Error(`${counts.failed} reports could not be computed; the service will retry`);
+      throw new Error(
+        `${count(counts.failed, "report")} could not be computed; the service will retry`,
+      );
   });
 }
 

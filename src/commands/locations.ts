@@ -1,5 +1,6 @@
 // `sonde locations`: adds, lists and removes locations, and rotates their keys.
 import type { Command } from "commander";
+import { count } from "../model/count.ts";
 import { invalid } from "../model/errors.ts";
 import { formatInstant } from "../model/instant.ts";
 import { checkLocationId } from "../model/location.ts";
@@ -159,7 +160,7 @@ const removeLocation = ({ config, print }: Context, id: string) =>
       const deployments = await within.locations.deploymentsAt(id);
       if (deployments > 0)
         throw invalid(
-          `location ${show(id)} has ${deployments} deployment${deployments === 1 ? "" : "s"}: delete or move ${deployments === 1 ? "it" : "them"} first`,
+          `location ${show(id)} has ${count(deployments, "deployment")}: delete or move ${deployments === 1 ? "it" : "them"} first`,
         );
       if ((await within.locations.list()).length === 1)
         throw invalid(`location ${show(id)} is the only one: add another one first`);

@@ -1,6 +1,7 @@
 // `sonde stats rebuild`: repairs statistics that differ from their results, and prints each as a
 // JSON object.
 import type { Command } from "commander";
+import { count } from "../model/count.ts";
 import { invalid } from "../model/errors.ts";
 import { formatPeriodTime } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
@@ -56,7 +57,7 @@ async function rebuild({ config, print }: Context, options: RebuildOptions): Pro
         print(`${JSON.stringify({ ...place, time: formatPeriodTime(time), type, fields })}\n`);
       },
     }).finally(() => progress.end());
-    process.stderr.write(`${checked} periods checked, ${differed} differed\n`);
+    process.stderr.write(`${count(checked, "period")} checked, ${differed} differed\n`);
   });
 }
 

@@ -77,6 +77,17 @@ describe.each(storeKinds)("sonde insights compute on %s", (kind) => {
     ]);
   });
 
+  it("says how many reports could not be computed", async () => {
+    await using insights = await startInsights(kind, MONDAY + 40 * DAY);
+    const { store, database } = insights;
+    await record(store, every(MONDAY + DAY, 30, HOUR)); // in June, not in its last week
+    await using raw = connect(database).kysely;
+    await raw.updateTable("documents").set({ document: "{" }).where("id", "=", "call").execute();
+    await expect(compute(database, "--from", "2026-06-24", "--to", "2026-06-25")).rejects.toThrow(
+      /^1 report could not be computed; the service will retry$/,
+    );
+  });
+
   it.each([
     [
       ["--to", "2026-06-01"],
