@@ -118,7 +118,7 @@ export function closedBetween(
     const closed = [];
     for (let start = periodStart(kind, from); periodEnd(kind, start) <= until;) {
       const end = periodEnd(kind, start);
-      if (end > from) closed.push({ kind, start, end });
+      closed.push({ kind, start, end });
       start = end;
     }
     return closed;
