@@ -67,6 +67,7 @@ describe.each(storeKinds)("the histogram of a call on %s", (storeKind) => {
     const buckets = body.buckets ?? [];
     for (const { from, to, count } of buckets)
       expect(latencies.filter((latency) => latency >= from && latency < to)).toHaveLength(count);
+    expect(buckets, "ascending").toEqual(buckets.toSorted((a, b) => a.from - b.from));
     expect(buckets.reduce((sum, { count }) => sum + count, 0)).toBe(latencies.length);
     expect(buckets.every(({ from, to }) => to - from <= Math.max(1, from / 100))).toBe(true);
   });
@@ -107,12 +108,19 @@ describe.each(storeKinds)("the histogram of a call on %s", (storeKind) => {
       { result: "MISSED", count: 1 },
     ]);
     const other = await createCall(api);
-    const run = aRun({ target_id: other.id, location_id: "far", due_time: T0 });
-    await api.store.pendingRuns.insert([run]);
-    await api.store.results.record([aReport(run, { result: "CONNECTION_ERROR" })]);
+    const results = ["HTTP_SERVER_ERROR", "CONNECTION_ERROR", "CONNECTION_ERROR"] as const;
+    const runs = results.map((_, n) =>
+      aRun({ target_id: other.id, location_id: "far", due_time: T0 + n }),
+    );
+    await api.store.pendingRuns.insert(runs);
+    await api.store.results.record(runs.map((run, n) => aReport(run, { result: results[n] })));
     const answer = await api.send<Answer>({ path: `/calls/${other.id}/histogram/?kind=YEAR` });
     expect(answer.body.locations).toMatchObject([
-      { location_id: "far", made: 1, passed: 0, median: null, outlier_from: null, outliers: 0 },
+      { location_id: "far", made: 3, passed: 0, median: null, outlier_from: null, outliers: 0 },
+    ]);
+    expect(answer.body.results, "the most frequent first").toEqual([
+      { result: "CONNECTION_ERROR", count: 2 },
+      { result: "HTTP_SERVER_ERROR", count: 1 },
     ]);
   });
 

@@ -198,7 +198,7 @@ describe("the slots of a schedule up to the newest open one", () => {
 
   it.each([
     ["its triggers from its start on", 1, 0, "12:00:00", "13:00:00", ["12:00:00", "12:01:00"]],
-    ["not the trigger before its start", 1, 0, "12:00:01", "13:00:00", ["12:01:00"]],
+    ["not the trigger before its start", 1, 0, "12:00:00.001", "13:00:00", ["12:01:00"]],
     ["not the trigger at its end", 1, 0, "12:00:00", "12:01:00", ["12:00:00"]],
     ["the slot that its delay leads to", 60, 90, "11:00:00", "13:00:00", ["11:01:00", "12:01:00"]],
     ["none beyond the newest", 1, 120, "12:00:00", "13:00:00", []],
@@ -240,7 +240,14 @@ describe("the next runs", () => {
       "12:00:10",
       ["12:00:20", "12:05:20"],
     ],
-    ["are of triggers from its start on", 5, 20, "12:00:01", "12:00:10", ["12:05:20", "12:10:20"]],
+    [
+      "are of triggers from its start on",
+      5,
+      20,
+      "12:00:00.001",
+      "12:00:10",
+      ["12:05:20", "12:10:20"],
+    ],
     [
       "begin with the trigger at its start",
       60,
