@@ -1,10 +1,10 @@
 // Takes messages of ticks from the bus. Each tick is held until due, run once in this process, and
 // reported; a message is done when all its ticks are. A redelivered tick joins its run, or gets the
 // report that was kept.
+import { isLong } from "../model/behaviour.ts";
 import type { RunReport } from "../model/result.ts";
 import { startOf } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
-import { isLong } from "./http/behaviour.ts";
 import { createMessages } from "./messages.ts";
 import type { Message } from "./messages.ts";
 import type { AgentMetrics } from "./metrics.ts";

@@ -1,10 +1,10 @@
 // Turns a tick into a run that can start at once: each call is ready, or has its fault.
+import { DEFAULT_BEHAVIOUR, readBehaviour } from "../model/behaviour.ts";
+import type { Behaviour } from "../model/behaviour.ts";
 import type { ResultCode } from "../model/result.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { DEFAULT_BEHAVIOUR, readBehaviour } from "./http/behaviour.ts";
-import type { Behaviour } from "./http/behaviour.ts";
 import { createCookies } from "./http/cookies.ts";
 import type { Cookies } from "./http/cookies.ts";
 

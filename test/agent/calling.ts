@@ -1,7 +1,7 @@
 // Fixtures for the agent's tests: ticks, and callers whose egress rules allow loopback.
 import type { SecureContext } from "node:tls";
-import { DEFAULT_BEHAVIOUR } from "../../src/agent/http/behaviour.ts";
-import type { Behaviour } from "../../src/agent/http/behaviour.ts";
+import { DEFAULT_BEHAVIOUR } from "../../src/model/behaviour.ts";
+import type { Behaviour } from "../../src/model/behaviour.ts";
 import { buildRequest } from "../../src/agent/build-request.ts";
 import type { HttpRequest } from "../../src/agent/http/http-request.ts";
 import { parseEgressAllow } from "../../src/net/egress.ts";

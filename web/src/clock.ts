@@ -1,10 +1,9 @@
 // Reads instants, and writes them as days and clock times, in UTC or in local time.
 import { DAY_MS } from "../../src/model/periods.ts";
+import { MINUTE_MS } from "../../src/model/slots.ts";
 
 /** Minutes to add to UTC at an instant. */
 export type OffsetAt = (ms: number) => number;
-
-const MINUTE_MS = 60_000;
 
 /**
  * The offset of the reader's machine. `getTimezoneOffset` leaves out the seconds of old offsets: a

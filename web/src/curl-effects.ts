@@ -1,5 +1,7 @@
 // The effect of each curl option on the request.
+import { MOST_REDIRECTS } from "../../src/model/behaviour.ts";
 import type { KeyValue } from "../../src/model/fields.ts";
+import { LONGEST_CALL_MS } from "../../src/model/time-limits.ts";
 import { isKnown } from "./curl-options.ts";
 import type { Option } from "./curl-options.ts";
 
@@ -145,8 +147,7 @@ const percentEncoded = (text: string): string =>
     (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-const LONGEST_S = 120;
-const MOST_REDIRECTS = 50;
+const LONGEST_S = LONGEST_CALL_MS / 1000;
 
 function addTimeout({ tags, notes }: Command, value: string, written: string): void {
   const seconds = Number(value);

@@ -1,13 +1,13 @@
 // One HTTP call: exchanges over fresh connections, redirects included, within a hard deadline.
 import { createSecureContext } from "node:tls";
 import type { SecureContext } from "node:tls";
+import type { Behaviour } from "../../model/behaviour.ts";
 import type { ResultCode } from "../../model/result.ts";
 import type { EgressRules } from "../../net/egress.ts";
 import { createHostResolver } from "../../net/resolve-host.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { createDeadline } from "../../runtime/deadline.ts";
-import type { Behaviour } from "./behaviour.ts";
 import { connect } from "./connect.ts";
 import type { Attempt, Network } from "./connect.ts";
 import { createCookies, withCookies, withoutCookies } from "./cookies.ts";

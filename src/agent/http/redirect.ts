@@ -1,8 +1,8 @@
 // Decides where a redirect leads and which parts of the request follow it.
 import { isUtf8 } from "node:buffer";
+import type { Behaviour } from "../../model/behaviour.ts";
 import { isCredential } from "../../model/mask.ts";
 import type { KeyValue } from "../../model/fields.ts";
-import type { Behaviour } from "./behaviour.ts";
 import { MAX_URL_LENGTH } from "./http-request.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { CallFailure } from "./failure.ts";

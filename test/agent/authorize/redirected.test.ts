@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { authorize } from "../../../src/agent/authorize/authorize.ts";
-import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
+import { DEFAULT_BEHAVIOUR } from "../../../src/model/behaviour.ts";
 import { parseEgressAllow } from "../../../src/net/egress.ts";
 import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
 import type { HttpRequest } from "../../../src/agent/http/http-request.ts";

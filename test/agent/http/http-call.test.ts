@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
+import { DEFAULT_BEHAVIOUR } from "../../../src/model/behaviour.ts";
 import { isSelfConnection } from "../../../src/agent/http/dial.ts";
 import { parseEgressAllow } from "../../../src/net/egress.ts";
 import { createHttpCaller } from "../../../src/agent/http/http-call.ts";

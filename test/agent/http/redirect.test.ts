@@ -1,7 +1,7 @@
 import type { RequestListener } from "node:http";
 import type { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
+import { DEFAULT_BEHAVIOUR } from "../../../src/model/behaviour.ts";
 import { parseEgressAllow } from "../../../src/net/egress.ts";
 import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
 import type { HttpRequest } from "../../../src/agent/http/http-request.ts";

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import { beforeAll, afterAll, describe, expect, it } from "vitest";
-import { DEFAULT_BEHAVIOUR } from "../../../src/agent/http/behaviour.ts";
+import { DEFAULT_BEHAVIOUR } from "../../../src/model/behaviour.ts";
 import { parseEgressAllow } from "../../../src/net/egress.ts";
 import { CallFailure } from "../../../src/agent/http/failure.ts";
 import { createHttpCaller } from "../../../src/agent/http/http-call.ts";

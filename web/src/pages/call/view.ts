@@ -1,9 +1,8 @@
 // The settings of a call's page: a range of time, a measure, a location, the calls that count.
 import { DAY_MS, HOUR_MS, periodEnd, periodStart } from "../../../../src/model/periods.ts";
 import type { PeriodKind } from "../../../../src/model/periods.ts";
+import { MINUTE_MS } from "../../../../src/model/slots.ts";
 import type { Range } from "../../parts/chart-spec.ts";
-
-const MINUTE_MS = 60_000;
 
 /** Ranges that end now. */
 export const SPANS = {

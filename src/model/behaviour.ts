@@ -1,5 +1,5 @@
 // Reads a call's behaviour from its tags.
-import { LONGEST_CALL_MS } from "../../model/time-limits.ts";
+import { LONGEST_CALL_MS } from "./time-limits.ts";
 
 export interface Behaviour {
   readonly timeoutMs: number;
@@ -16,7 +16,7 @@ export const DEFAULT_BEHAVIOUR: Behaviour = {
 };
 
 const LONGEST_TIMEOUT_S = LONGEST_CALL_MS / 1000;
-const MOST_REDIRECTS = 50;
+export const MOST_REDIRECTS = 50;
 const PREFIX = "apimetrics:";
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DEFAULT_BEHAVIOUR, readBehaviour } from "../../../src/agent/http/behaviour.ts";
+import { DEFAULT_BEHAVIOUR, readBehaviour } from "../../src/model/behaviour.ts";
 
 describe("the tags of a call", () => {
   it.each([
