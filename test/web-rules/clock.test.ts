@@ -1,6 +1,6 @@
 // Instants as days and clock times.
 import { expect, it, onTestFinished, vi } from "vitest";
-import { localText, offsetHere, rangeText, utcText } from "../../web/src/clock.ts";
+import { formatAgo, localText, offsetHere, rangeText, utcText } from "../../web/src/clock.ts";
 
 /** Of a place whose clock is set back, or forward, at an instant. */
 const changes = (at: string, before: number, after: number) => (ms: number) =>
@@ -29,6 +29,22 @@ it.each([
     expect(localText(Date.parse(iso), offsetAt)).toBe(text);
   },
 );
+
+it.each([
+  [0, "0 s ago"],
+  [59, "59 s ago"],
+  [60, "1 min ago"],
+  [3599, "59 min ago"],
+  [3600, "1 h ago"],
+  [86_399, "23 h ago"],
+  [86_400, "1 d ago"],
+  [100 * 86_400, "100 d ago"],
+  [-1, "in 1 s"],
+  [-7200, "in 2 h"],
+])("%i seconds ago is %s", (seconds, text) => {
+  const now = Date.parse("2026-10-25T00:30Z");
+  expect(formatAgo(now - seconds * 1000, now)).toBe(text);
+});
 
 it("writes the minutes of a range", () => {
   const [from, to] = [Date.parse("2026-10-25T00:30Z"), Date.parse("2026-10-25T01:45Z")];

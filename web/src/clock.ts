@@ -1,4 +1,5 @@
-// Reads instants, and writes them as days and clock times, in UTC or in local time.
+// Reads instants, and writes them as days and clock times, in UTC or in local time, and by how long
+// ago they were.
 import { DAY_MS } from "../../src/model/periods.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 
@@ -61,4 +62,19 @@ function isRepeated(ms: number, offsetAt: OffsetAt): boolean {
 function offsetText(offset: number): string {
   const minutes = Math.abs(offset);
   return `${offset < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+}
+
+const STEPS = [
+  [60, "s", 1],
+  [3600, "min", 60],
+  [86_400, "h", 3600],
+  [Infinity, "d", 86_400],
+] as const;
+
+/** `12 s ago`, `3 h ago`; in the future `in 5 min`. */
+export function formatAgo(iso: string | number, now: number): string {
+  const seconds = Math.round((now - new Date(iso).getTime()) / 1000);
+  const [, unit, size] = STEPS.find(([below]) => Math.abs(seconds) < below) ?? STEPS[3];
+  const amount = `${Math.floor(Math.abs(seconds) / size)} ${unit}`;
+  return seconds < 0 ? `in ${amount}` : `${amount} ago`;
 }

@@ -3,13 +3,14 @@ import type { AgentState } from "../../../src/model/agent.ts";
 import type { Percentiles } from "../../../src/model/percentiles.ts";
 import { SIMULATED_REGION } from "../../../src/model/simulated.ts";
 import type { List } from "../api.ts";
+import { formatAgo } from "../clock.ts";
 import { now } from "../now.ts";
 import { Empty, Fault, Loading } from "../parts/notice.tsx";
 import { formatBytes, formatCount, formatMs } from "../parts/number.ts";
 import { PageHead } from "../parts/page-head.tsx";
 import { State } from "../parts/state.tsx";
 import type { Tone } from "../parts/tone.ts";
-import { formatAgo, Time } from "../parts/time.tsx";
+import { Time } from "../parts/time.tsx";
 import { useRead } from "../queries.ts";
 import "../styles/locations.css";
 

@@ -1,6 +1,7 @@
 // The deployments of a call or a workflow: where, how often, when next; to add, change and delete.
 import { overviewKey } from "../call-overview.ts";
 import { useState } from "preact/hooks";
+import { formatAgo } from "../clock.ts";
 import { nextRunOf, useDeployments } from "../deployments.ts";
 import type { Deployment } from "../deployments.ts";
 import { inWords } from "../frequency.ts";
@@ -14,7 +15,7 @@ import { DeployChange } from "./deploy-change.tsx";
 import { DeployDialog } from "./deploy-dialog.tsx";
 import { NoAgentMark } from "./no-agent.tsx";
 import { Fault, Loading } from "./notice.tsx";
-import { formatAgo, Time } from "./time.tsx";
+import { Time } from "./time.tsx";
 
 const SECOND_MS = 1000;
 

@@ -31,21 +31,6 @@ export function formatTime(iso: string | number, local = isLocalTime.value): str
   return local ? localText(ms, offsetHere) : utcText(ms);
 }
 
-const STEPS = [
-  [60, "s", 1],
-  [3600, "min", 60],
-  [86_400, "h", 3600],
-  [Infinity, "d", 86_400],
-] as const;
-
-/** `12 s ago`, `3 h ago`; in the future `in 5 min`. */
-export function formatAgo(iso: string | number, now: number): string {
-  const seconds = Math.round((now - new Date(iso).getTime()) / 1000);
-  const [, unit, size] = STEPS.find(([below]) => Math.abs(seconds) < below) ?? STEPS[3];
-  const amount = `${Math.floor(Math.abs(seconds) / size)} ${unit}`;
-  return seconds < 0 ? `in ${amount}` : `${amount} ago`;
-}
-
 /** Shows an instant in the time that the reader chose, and in the other one on hover. */
 export const Time = ({ at }: { readonly at: string | null | undefined }) =>
   at == null ? (

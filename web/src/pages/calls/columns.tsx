@@ -1,11 +1,12 @@
 // The columns of the table of calls.
 import type { CallOverview } from "../../call-overview.ts";
+import { formatAgo } from "../../clock.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../places.ts";
 import { CallState } from "../../parts/call-state.tsx";
 import { formatMs, formatPercent, percentileText } from "../../parts/number.ts";
 import { Strip } from "../../parts/strip.tsx";
-import { formatAgo, formatTime } from "../../parts/time.tsx";
+import { formatTime } from "../../parts/time.tsx";
 import type { Column } from "../../parts/virtual-table.tsx";
 
 /** With more locations, a cell shows their number in place of their names. */

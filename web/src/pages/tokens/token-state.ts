@@ -1,8 +1,8 @@
 // The current state of a token, in words.
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Token } from "../../../../src/model/token.ts";
+import { formatAgo } from "../../clock.ts";
 import type { Tone } from "../../parts/tone.ts";
-import { formatAgo } from "../../parts/time.tsx";
 
 /** A token as the API shows it: secrets are null for a key that only reads. */
 export interface ShownToken {

@@ -1,8 +1,9 @@
 // The newest ended run of a workflow.
 import type { WorkflowResult } from "../../../../src/model/result.ts";
 import type { List } from "../../api.ts";
+import { formatAgo } from "../../clock.ts";
 import { now } from "../../now.ts";
-import { formatAgo, formatTime } from "../../parts/time.tsx";
+import { formatTime } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
 import { isInFlight, RunState } from "../../parts/run-state.tsx";
 
