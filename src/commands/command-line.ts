@@ -90,6 +90,18 @@ function finish(command: Command): void {
   for (const each of command.commands) finish(each);
 }
 
+/** Drops a request for help about a command that does not exist: the parser rejects its name. */
+function withKnownHelp(program: Command, words: string[]): string[] {
+  let command = program;
+  for (const word of words) {
+    if (word.startsWith("-") || command.commands.length === 0) return words;
+    const found = command.commands.find((each) => each.name() === word);
+    if (!found) return words.filter((each) => each !== "--help" && each !== "-h");
+    command = found;
+  }
+  return words;
+}
+
 /**
  * Resolves to the exit code once the command's work is done; its output may not be written yet.
  * Rejects with one line for the user.
@@ -110,7 +122,7 @@ export async function runCommand(
   if (args.length === 0) return code;
   const words = args[0] === "help" ? [...args.slice(1), "--help"] : args;
   try {
-    await program.parseAsync(words, { from: "user" });
+    await program.parseAsync(withKnownHelp(program, words), { from: "user" });
   } catch (cause) {
     const isHelpOrVersion = cause instanceof CommanderError && cause.exitCode === 0;
     if (!isHelpOrVersion) throw cause;

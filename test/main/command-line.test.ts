@@ -74,6 +74,8 @@ describe("the command line", () => {
 
   it.concurrent.each([
     [["frob"], /^sonde: unknown command 'frob': the commands are run, .*; see `sonde --help`$/],
+    [["frob", "--help"], /^sonde: unknown command 'frob': the commands are run/],
+    [["help", "keys", "frob"], /^sonde: unknown command 'frob': the commands are .*create/],
     [["sevre"], /^sonde: unknown command 'sevre': did you mean serve\? See `sonde --help`$/],
     [["keys"], /^sonde: keys needs a command: create, .*; see `sonde keys --help`$/],
   ])("rejects the unknown command %j with one line", async (args, message) => {
