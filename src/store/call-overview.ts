@@ -76,8 +76,9 @@ async function readCalls(database: Database, reader: Actor, page: Page): Promise
   const text = (...path: string[]) => textAt(database, "document", path);
   const rows = await database.kysely
     .selectFrom(listQuery(database, "call", reader, {}, page).as("page"))
-    .select(["id", "domain", "owner", "owner_org", "shared_org", "shared_community"])
+    .select(["id", "owner", "owner_org", "shared_org", "shared_community"])
     .select([text("meta", "name").as("name"), text("meta", "tags").as("tags")])
+    .select(text("meta", "domain").as("domain"))
     .select([text("request", "method").as("method")])
     .select([text("access", "results").as("results"), text("access", "stats").as("stats")])
     .orderBy("id")

@@ -4,12 +4,13 @@ import type { Kysely, SelectQueryBuilder } from "kysely";
 import type { Actor } from "../model/access.ts";
 import type { FilterField, ResourceKind } from "../model/resource.ts";
 import type { Database } from "./database.ts";
-import type { Row } from "./document-rows.ts";
+import { SHOWN } from "./document-rows.ts";
+import type { ShownRow } from "./document-rows.ts";
 import { accessesOf, readableBy } from "./identity.ts";
 import type { Filters, Page } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
-export type Rows = SelectQueryBuilder<Schema, "documents", Row>;
+export type Rows = SelectQueryBuilder<Schema, "documents", ShownRow>;
 
 export const matching = (rows: Rows, kind: ResourceKind, filters: Filters): Rows =>
   Object.entries(filters).reduce(
@@ -60,7 +61,7 @@ export function listQuery(
 ) {
   const ranges = accessesOf(reader).map((access) => {
     const rows = ofKind(kysely, kind, filters, page).where(readableBy(reader, access));
-    return kysely.selectFrom(rows.as("readable")).selectAll();
+    return kysely.selectFrom(rows.as("readable")).select(SHOWN);
   });
   return ranges
     .reduce((all, range) => all.unionAll(range))
@@ -84,7 +85,7 @@ export function sizesQuery(
           .select(["id", sql<number>`octet_length(document)`.as("bytes")])
           .as("readable"),
       )
-      .selectAll();
+      .select(["id", "bytes"]);
   const rows = ofKind(kysely, kind, filters, page);
   const ranges = reader
     ? accessesOf(reader).map((access) => sizes(rows.where(readableBy(reader, access))))
@@ -105,7 +106,7 @@ export const ofKind = (
   matching(
     kysely
       .selectFrom("documents")
-      .selectAll()
+      .select(SHOWN)
       .where("kind", "=", kind)
       .where("id", ">", page.after),
     kind,

@@ -8,7 +8,8 @@ import type { Schema } from "./schema.ts";
 
 export type Row = Selectable<Schema["documents"]>;
 
-const SHOWN = [
+/** Those of a `StoredDocument`. */
+export const SHOWN = [
   "id",
   "kind",
   "owner",
@@ -18,7 +19,6 @@ const SHOWN = [
   "document",
 ] as const;
 
-/** The columns of a `StoredDocument`. */
 export type ShownRow = Pick<Row, (typeof SHOWN)[number]>;
 
 export const byId = prepared(["kind", "id"], (kysely, { kind, id }) =>

@@ -8,7 +8,7 @@ import type { Database } from "./database.ts";
 import { chunksOf, isAmong } from "./database.ts";
 import { listQuery, matching, ofKind, sizesQuery, workspacesQuery } from "./document-lists.ts";
 import type { Rows } from "./document-lists.ts";
-import { byId, insertIfNew, toRow, toStoredDocument } from "./document-rows.ts";
+import { byId, insertIfNew, SHOWN, toRow, toStoredDocument } from "./document-rows.ts";
 import type { ShownRow } from "./document-rows.ts";
 import { isOf } from "./identity.ts";
 import { removeInsights, shareInsights } from "./insight-sharing.ts";
@@ -26,7 +26,7 @@ export interface Sealing {
 
 export function createDocumentStore(database: Database, sealing: Sealing) {
   const rowsOf = (kind: ResourceKind): Rows =>
-    database.kysely.selectFrom("documents").selectAll().where("kind", "=", kind);
+    database.kysely.selectFrom("documents").select(SHOWN).where("kind", "=", kind);
   const all = async (query: Executable): Promise<StoredDocument[]> =>
     opened(await query.execute(), sealing);
   const one = async (query: Rows): Promise<StoredDocument | undefined> => (await all(query))[0];
@@ -47,7 +47,7 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
     /** Returns the documents that exist, in creation order. */
     async getMany(kind: ResourceKind, ids: readonly string[]): Promise<StoredDocument[]> {
       if (ids.length === 0) return [];
-      const rows = database.kysely.selectFrom("documents").selectAll();
+      const rows = database.kysely.selectFrom("documents").select(SHOWN);
       // The kind is checked afterwards: SQLite would search by it rather than by the ids.
       const found = await all(rows.where(isAmong(database, "id", ids)).orderBy("id"));
       return found.filter((each) => each.kind === kind);

@@ -86,7 +86,7 @@ export interface ListRequest {
 /** Of the objects on a page: a list must not fill the memory, or hold up other requests. */
 export const MAX_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Rows read at once. */
+/** Rows of an unknown size that are read at once. */
 const PIECE = 50;
 
 /**
@@ -102,9 +102,10 @@ export async function listPage<T extends { readonly id: string }>(
   const { cursor } = query;
   let after = cursor === undefined ? "" : String(cursors.decode(scope(), cursor)[0]);
   const limit = fitting ? await fitting({ after, limit: query.limit }) : query.limit;
+  const piece = fitting ? limit : PIECE;
   const results: T[] = [];
   for (let bytes = 0; ;) {
-    const wanted = Math.min(PIECE, limit - results.length);
+    const wanted = Math.min(piece, limit - results.length);
     const rows = await fetch({ after, limit: wanted + 1 });
     const { meta, items } = toPage(rows, wanted, (last) => cursors.encode(scope(), [last.id]));
     results.push(...items);
