@@ -139,6 +139,11 @@ export async function explainedOf(
   if (isTlsFault(cause.cause))
     return new Error(`cannot reach ${server} over TLS ${tlsAdvice(cause.cause)}`, { cause });
   const reason = cause.message.replace(/^database unavailable: /, "");
+  if (reason === "out of shared memory")
+    return new Error(
+      `${server} has no room for the locks on all tables (${reason}): raise its max_locks_per_transaction, as deploy/postgres/sonde.conf does`,
+      { cause },
+    );
   const advice = isCrowded(cause.cause)
     ? "raise its max_connections, or lower SONDE_DATABASE_CONNECTIONS of the processes"
     : `start it, or correct ${setting}`;

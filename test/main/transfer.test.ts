@@ -1,19 +1,20 @@
 // `sonde transfer` to PostgreSQL, and dumps of PostgreSQL, as an operator uses them.
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, readFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Migrator } from "kysely/migration";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { encodeTime } from "../../src/runtime/ids.ts";
 import { MIGRATIONS } from "../../src/store/migrate.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { TABLES } from "../../src/store/transfer-tables.ts";
 import { caughtUp, makeDataFolder } from "../support/data-folder.ts";
 import type { DataFolder } from "../support/data-folder.ts";
 import { expectLedger, openDisposable } from "../support/deployments.ts";
-import { createDatabase } from "../support/postgres.ts";
+import { createDatabase, startPostgres } from "../support/postgres.ts";
 import { makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
 import { findPostgres } from "../support/programs.ts";
 import { startTarget } from "../support/target-server.ts";
@@ -202,6 +203,26 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
       ),
     ]);
     expect(await rowsOf(url, "documents")).toEqual([]);
+  });
+
+  it("says what to raise if PostgreSQL cannot lock the tables of all days", async () => {
+    using folder = copyOf(filled);
+    using database = new DatabaseSync(join(folder.dataDir, "sonde.db"));
+    const copy = database.prepare(`insert into result_details
+      select ? || substr(result_id, 11), details, null from result_details limit 1`);
+    for (let day = 1; day <= 400; day += 1) copy.run(encodeTime(day * 86_400_000));
+    await using small = await startPostgres({
+      configure: (data) =>
+        appendFileSync(
+          join(data, "postgresql.auto.conf"),
+          "\nmax_locks_per_transaction = 10\nmax_connections = 10\n",
+        ),
+    });
+    const { stderr } = await runSonde(["transfer", "--to", small.url], { folder: folder.path });
+    expect(stderr.split("\n").at(-2)).toBe(
+      `sonde: PostgreSQL at ${new URL(small.url).host} has no room for the locks on all tables (out of shared memory): raise its max_locks_per_transaction, as deploy/postgres/sonde.conf does`,
+    );
+    expect(await rowsOf(small.url, "documents")).toEqual([]);
   });
 
   it.each([
