@@ -47,9 +47,8 @@ export const createRecordedStore = (database: Database) => ({
     const newest = sql`select seq from recorded where ${isSettled(database)}
       order by ${orderOf(database, "desc")} limit 1`;
     await sql`delete from recorded
-      where ${isSettled(database)} and time <= ${until} and seq not in (${newest})`.execute(
-      database.kysely,
-    );
+      where (${isSettled(database)} or ${isForeign(database)})
+        and time <= ${until} and seq not in (${newest})`.execute(database.kysely);
   },
   /** Who may read the results of these calls and workflows, by their ids. */
   sharing: (targetIds: readonly string[]): Promise<ReadonlyMap<string, Owned>> =>
@@ -126,6 +125,10 @@ const nowIn = async ({ rowLocks, timeOf: read, kysely }: Database): Promise<RawB
 
 const isSettled = ({ rowLocks }: Database): RawBuilder<boolean> =>
   rowLocks ? sql`xact < pg_snapshot_xmin(pg_current_snapshot())` : sql`true`;
+
+/** A dump of another server has numbers that transactions of this one have yet to reach. */
+const isForeign = ({ rowLocks }: Database): RawBuilder<boolean> =>
+  rowLocks ? sql`xact >= pg_snapshot_xmax(pg_current_snapshot())` : sql`false`;
 
 const orderOf = ({ rowLocks }: Database, order: "asc" | "desc"): RawBuilder<unknown> =>
   sql.raw(rowLocks ? `xact ${order}, seq ${order}` : `seq ${order}`);

@@ -1,8 +1,10 @@
 // Recently recorded results, in the order of the commits, on both databases.
+import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { RECORDED_FROM_START } from "../../src/model/recorded.ts";
 import type { RecordedBatch, RecordedPlace } from "../../src/model/recorded.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { openPostgres } from "../../src/store/postgres.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aReport, aRun, aWorkflowReport } from "../support/runs.ts";
 import type { Outcome } from "../support/runs.ts";
@@ -148,6 +150,21 @@ describe.each(storeKinds)("what was recorded on %s", (kind) => {
     await store.recorded.prune(0);
     expect(idsIn(await batchesAfter(store, RECORDED_FROM_START, 1))).toEqual(ids.slice(2));
     expect(await store.recorded.find(first?.place.seq ?? 0)).toBeUndefined();
+  });
+
+  it.runIf(kind === "postgres")("is pruned after a restore to another server too", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open();
+    const ids = [await record(store, "a"), await record(store, "a")];
+    const found = await batchesAfter(store, RECORDED_FROM_START, 2);
+    await using kysely = openPostgres({ url: (database.location as { url: string }).url }).kysely;
+    // The server that made the dump was further in its numbers of transactions.
+    const beforeRestore = found[0]?.place.seq;
+    await sql`update recorded set xact = '4000000000' where seq = ${beforeRestore}`.execute(kysely);
+    await store.recorded.prune(0);
+    const { rows } = await sql`select seq from recorded`.execute(kysely);
+    expect(rows).toEqual([{ seq: found[1]?.place.seq }]);
+    expect(idsIn(await batchesAfter(store, RECORDED_FROM_START, 1))).toEqual(ids.slice(1));
   });
 
   it.runIf(kind === "postgres")("is never missed by a reader when a commit is late", async () => {
