@@ -60,7 +60,12 @@ export function createApi(access: ApiAccess) {
         const page = await send("GET", path, {
           query: { ...query, cursor, limit: Math.min(limit, MAX_PAGE) },
         });
-        yield* page[field] as Json[];
+        const items = page[field];
+        if (!Array.isArray(items))
+          throw new Error(
+            `${access.url} answered without a list: set SONDE_API_URL to the API of Sonde`,
+          );
+        yield* items as Json[];
         const meta = page["meta"] as { readonly more?: boolean; readonly next_cursor?: string };
         cursor = meta.more ? meta.next_cursor : undefined;
       } while (cursor !== undefined);

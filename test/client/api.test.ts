@@ -26,3 +26,11 @@ it("does not take a service whose certificate it cannot verify for one that is d
     `cannot trust ${target.url} (UNABLE_TO_VERIFY_LEAF_SIGNATURE): give it a valid certificate`,
   );
 });
+
+it("says that a service whose answer has no list is not Sonde's", async () => {
+  await using target = await startTarget((_request, response) => response.end("{}"));
+  const api = createApi({ url: target.url, key: "", keyFrom: "a test" });
+  await expect(api.list("/calls/", {}, { limit: 1 }).next()).rejects.toThrow(
+    `${target.url} answered without a list: set SONDE_API_URL to the API of Sonde`,
+  );
+});
