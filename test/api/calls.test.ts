@@ -158,6 +158,16 @@ it("updates only the version that If-Match names", async () => {
   expect(third.status).toBe(200);
 });
 
+it("takes a tag that a proxy made weak for the same version", async () => {
+  const { id } = await createCall(api);
+  const path = `/calls/${id}/`;
+  const etag = `W/${String((await api.send({ path })).headers["etag"])}`;
+  const update = { method: "PUT", path, headers: { "if-match": etag } } as const;
+  const first = await api.send({ ...update, body: { meta: { name: "b" } } });
+  const second = await api.send({ ...update, body: { meta: { name: "c" } } });
+  expect([first.status, second.status]).toEqual([200, 412]);
+});
+
 it("deletes a call with its deployments and their schedules", async () => {
   const { id } = await createCall(api);
   const other = await createCall(api);

@@ -134,9 +134,10 @@ function scopeOf(
 export const entityTag = (json: string): string =>
   `"${hash("sha256", json, "base64url").slice(0, 22)}"`;
 
+/** A weak tag counts too: a proxy that compresses an answer, such as nginx, makes its tag weak. */
 function assertMatches(ifMatch: string | undefined, document: unknown): void {
   if (ifMatch === undefined || ifMatch.trim() === "*") return;
-  const tags = ifMatch.split(",").map((tag) => tag.trim());
+  const tags = ifMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
   if (!tags.includes(entityTag(JSON.stringify(document))))
     throw new AppError(
       "precondition_failed",
