@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { get } from "node:http";
 import type { IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
@@ -108,6 +109,23 @@ it("ends when a caller reads nothing for long", async () => {
   await expect.poll(() => statusOf(api, path), { interval: 5 }).toBe(200);
   // At least one was broken off; the other may be read on if its time is not over.
   expect(await Promise.all(responses.map(endOf))).toContain("ECONNRESET");
+});
+
+// By default, nginx speaks it to what is behind it.
+it.each([
+  ["fails midway", async (api: TestApi) => renameTable(api, "results", "moved")],
+  ["is stopped with the service", async (api: TestApi) => api.api.stop()],
+])("resets the connection of HTTP/1.0 when it %s", async (_case, end) => {
+  const { api, path } = await exporting();
+  await using _ = api;
+  const { hostname, port } = new URL(String(api.api.address()));
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    `GET /api/2${path} HTTP/1.0\r\nHost: sonde\r\nAuthorization: Bearer ${api.ann.key}\r\n\r\n`,
+  );
+  await once(socket, "readable");
+  await end(api);
+  await expect(text(socket)).rejects.toThrow("ECONNRESET");
 });
 
 it("limits an owner to two at a time, and frees the place of a finished one", async () => {

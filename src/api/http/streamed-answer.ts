@@ -41,6 +41,7 @@ export async function sendStreamed(
   let isSent = false;
   const { method, routeOptions } = request;
   stream.on("error", (err: Error) => {
+    if (isSent) breakOff(reply);
     if (!isSent || ended.aborted) return;
     const line = { err, method, route: routeOptions.url };
     log[isUnavailable(err) ? "warn" : "error"](line, "response aborted");
@@ -54,11 +55,17 @@ export async function sendStreamed(
   }
   if (stream.errored && !ended.aborted) throw stream.errored;
   isSent = true;
-  reply.raw.setTimeout(stalledAfterMs, () => reply.raw.destroy());
+  reply.raw.setTimeout(stalledAfterMs, () => breakOff(reply));
   reply.type(contentType).headers(headers);
   if (filename !== undefined)
     reply.header("content-disposition", `attachment; filename="${filename}"`);
   if (method !== "HEAD") return reply.send(stream);
   stream.destroy();
   return reply.send(Readable.from([]));
+}
+
+/** In HTTP/1.0, an answer ends with its connection: only a reset tells that more was to come. */
+function breakOff({ raw }: FastifyReply): void {
+  if (raw.req.httpVersion === "1.0") raw.socket?.resetAndDestroy();
+  else raw.destroy();
 }
