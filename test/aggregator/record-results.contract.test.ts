@@ -2,13 +2,14 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { createAggregatorMetrics } from "../../src/aggregator/metrics.ts";
+import type { AggregatorMetrics } from "../../src/aggregator/metrics.ts";
 import { recordResults } from "../../src/aggregator/record-results.ts";
 import { DAY_MS } from "../../src/model/periods.ts";
 import { runReportValidator } from "../../src/model/result.ts";
 import type { Result, RunReport } from "../../src/model/result.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import { Registry } from "../../src/runtime/metrics.ts";
+import { Registry, renderMetrics } from "../../src/runtime/metrics.ts";
 import { aReport, aRun } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 
@@ -20,6 +21,11 @@ const withoutRedirects = ({ results, ...report }: RunReport): RunReport => ({
     meta: { ...meta, redirects: null as unknown as number },
   })),
 });
+
+async function countsOf({ results }: AggregatorMetrics): Promise<Record<string, number>> {
+  const { values } = await results.get();
+  return Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]));
+}
 
 it.each(storeKinds)("records the others of its batch on %s", async (kind) => {
   await using database = await createTestDatabase(kind);
@@ -38,10 +44,27 @@ it.each(storeKinds)("records the others of its batch on %s", async (kind) => {
   const ids = runs.map(({ result_id }) => result_id);
   const recorded = await store.results.getMany(ids);
   expect(recorded.map(({ id }) => id)).toEqual(ids.filter((_, n) => !bad.includes(n)));
-  const { values } = await metrics.results.get();
-  const counts = Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]));
-  expect(counts).toMatchObject({ recorded: 17, unusable: 3 });
+  expect(await countsOf(metrics)).toMatchObject({ recorded: 17, unusable: 3 });
   for (const n of bad) expect(await store.pendingRuns.get(ids[n] ?? "")).toBeDefined();
+});
+
+it.each(storeKinds)("counts each report by its outcome on %s", async (kind) => {
+  await using database = await createTestDatabase(kind);
+  const store = await database.open();
+  const [run, missed, unknown] = [0, 1, 2].map((n) => aRun({ due_time: systemClock.now() + n }));
+  await store.pendingRuns.insert([run!, missed!]);
+  await store.results.recordMissed([{ run: missed!, result: "MISSED", message: "lost" }]);
+  const registry = new Registry();
+  const metrics = createAggregatorMetrics(registry);
+  const options = { store, clock: systemClock, log: createLogger("silent"), metrics };
+  await recordResults(options, [aReport(unknown!)]);
+  const last = "sonde_aggregator_last_recorded_timestamp_seconds ";
+  expect(await renderMetrics(registry, [])).not.toContain(`\n${last}`);
+  const reports = [run!, missed!].map((each) => aReport(each));
+  await recordResults(options, reports);
+  await recordResults(options, reports.slice(0, 1));
+  expect(await countsOf(metrics)).toEqual({ recorded: 1, late: 1, duplicate: 1, unknown: 1 });
+  expect(await renderMetrics(registry, [])).toContain(`\n${last}`);
 });
 
 it.each(storeKinds)(

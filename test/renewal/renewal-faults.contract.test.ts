@@ -234,6 +234,28 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(await system.tokenOf(id)).toEqual(told);
   });
 
+  it("counts the tokens that fail, until they are renewed or gone", async () => {
+    let isDown = true;
+    await using system = await start((_, response) =>
+      isDown ? response.writeHead(500).end() : response.end(JSON.stringify(NEW)),
+    );
+    const { store, run, clock } = system;
+    await insertToken(store, system.url, {});
+    const gone = await insertToken(store, system.url, {});
+    await run();
+    await run();
+    expect(await system.failing()).toBe(2);
+    await store.documents.remove("token", gone);
+    isDown = false;
+    clock.moveTo(NOON + 20_000);
+    await run();
+    await run();
+    expect(await system.failing()).toBe(1);
+    clock.moveTo(NOON + 400_000);
+    await run();
+    expect(await system.failing()).toBe(0);
+  });
+
   it("renews a token that a dead process had claimed", async () => {
     await using system = await start(answering(NEW));
     const id = await insertToken(system.store, system.url, {});

@@ -143,6 +143,7 @@ export async function startRenewing(kind: StoreKind, handler: RequestListener) {
       const some = values.filter(({ value }) => value > 0);
       return Object.fromEntries(some.map(({ labels, value }) => [labels.outcome, value]));
     },
+    failing: async () => (await metrics.failing.get()).values[0]?.value,
     spoil: (id: string) => damageSecrets(database, id),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
