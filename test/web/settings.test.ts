@@ -337,6 +337,7 @@ async function saysWhatTokenLacks({ client, ...pages }: Pages): Promise<void> {
 it("nothing that is typed is lost", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
   await staysWhileSaving(pages);
+  await keepsStoredHeaders(pages);
   await savesVariableOnce(pages);
   await namesVariableOnce(pages);
   await keepsPartsOpen(pages);
@@ -370,6 +371,42 @@ async function staysWhileSaving({ client, ...pages }: Pages): Promise<void> {
   const { results } = await client.send<{ results: Json[] }>("GET", "/auth/");
   expect(results).toMatchObject([{ meta: { name: "Shop", description: "typed meanwhile" } }]);
   expect(faults).toEqual([]);
+}
+
+/** The reader removes a header, saves, and adds another before the answer arrives. */
+async function keepsStoredHeaders({ client, ...pages }: Pages): Promise<void> {
+  const { id: auth_id } = await client.send<{ id: string }>("POST", "/auth/", {
+    meta: { name: "By hand", domain: "hand.example" },
+    settings: { auth_type: "MANUAL" },
+  });
+  const headers = ["X-Old", "X-Kept"].map((key) => ({ key, value: `secret of ${key}` }));
+  const { id } = await client.send<{ id: string }>("POST", "/tokens/", {
+    meta: { name: "Headers", auth_id },
+    token: { headers },
+  });
+  const { page } = await pages.open("/tokens");
+  const answer = Promise.withResolvers<void>();
+  const asked = page.waitForRequest((request) => request.method() === "PUT");
+  await page.route(`**/api/2/tokens/${id}/`, async (route) => {
+    if (route.request().method() === "PUT") await answer.promise;
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "Edit Headers" }).click();
+  const form = page.getByRole("dialog");
+  const save = form.getByRole("button", { name: "Save", exact: true });
+  await form.getByRole("button", { name: "Remove X-Old" }).click();
+  await save.click();
+  await asked;
+  await form.getByRole("button", { name: "Add a header" }).click();
+  await form.getByLabel("Name of header 2").fill("X-New");
+  await form.getByLabel("Value of header 2").fill("typed meanwhile");
+  answer.resolve();
+  await page.getByRole("status").getByText("Saved, without what you have typed since").waitFor();
+  await save.click();
+  await form.waitFor({ state: "detached" });
+  expect(await client.send("GET", `/tokens/${id}/`)).toMatchObject({
+    token: { headers: [headers[1], { key: "X-New", value: "typed meanwhile" }] },
+  });
 }
 
 /** Saves a new variable again, because the answer did not arrive. */

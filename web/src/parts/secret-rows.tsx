@@ -1,5 +1,6 @@
 // Rows of a name and a secret value each. Stored values are never shown.
 import { useRef } from "preact/hooks";
+import type { KeyValue } from "../../../src/model/fields.ts";
 import { useFocusNext } from "../focus.ts";
 import { announce } from "./announcement.tsx";
 import { SecretField } from "./secret-field.tsx";
@@ -9,17 +10,16 @@ export interface SecretRow {
   /** Stays the same while the row is edited. */
   readonly id: number;
   readonly name: string;
-  /** Its index among the stored rows; undefined: the row is new. */
-  readonly at?: number;
+  /** The stored value, which stays unless `value` replaces it; undefined: the row is new. */
+  readonly stored?: string;
   readonly value: NewSecret;
 }
 
 let made = 0;
 const newRow = (): SecretRow => ({ id: ++made, name: "", value: undefined });
 
-/** A row for each name that is stored. */
-export const storedRows = (names: readonly string[]): SecretRow[] =>
-  names.map((name, at) => ({ ...newRow(), name, at }));
+export const storedRows = (pairs: readonly KeyValue[]): SecretRow[] =>
+  pairs.map(({ key, value }) => ({ ...newRow(), name: key, stored: value }));
 
 interface SecretRowsProps {
   /** For screen readers; the caller shows a heading. */
@@ -65,7 +65,7 @@ export function SecretRows(props: SecretRowsProps) {
               spellcheck={false}
               required
               value={row.name}
-              readOnly={row.at !== undefined && !isRenamable}
+              readOnly={row.stored !== undefined && !isRenamable}
               aria-label={`Name of ${one} ${index + 1}`}
               aria-invalid={faultAt?.(index) !== undefined}
               onInput={({ currentTarget }) => change(index, { name: currentTarget.value })}
@@ -74,7 +74,7 @@ export function SecretRows(props: SecretRowsProps) {
           <SecretField
             label="Value"
             of={`${one} ${index + 1}`}
-            isStored={row.at !== undefined}
+            isStored={row.stored !== undefined}
             isClearable={false}
             value={row.value}
             fault={faultAt?.(index)}
@@ -101,7 +101,7 @@ export function changedNames(
   return Object.fromEntries([
     ...stored.filter((name) => !kept.has(name)).map((name) => [name, null] as const),
     ...rows
-      .filter((row) => row.at === undefined || row.value)
+      .filter((row) => row.stored === undefined || row.value)
       .map(({ name, value }) => [name, value ?? ""] as const),
   ]);
 }

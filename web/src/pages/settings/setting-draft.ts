@@ -62,7 +62,9 @@ export function draftOf(stored?: ShownAuthSetting): SettingDraft {
     switches: byKey(SWITCH_KEYS, (key) => settings?.[key] ?? false),
     signatureMethod: settings?.signature_method || "HMAC-SHA1",
     tokenMethod: method === "GET" || method === true ? "GET" : "POST",
-    variables: storedRows(Object.keys(settings?.custom_variables ?? {})),
+    variables: storedRows(
+      Object.entries(settings?.custom_variables ?? {}).map(([key, value]) => ({ key, value })),
+    ),
     certificate: settings?.ssl_cert ?? "",
     certificateKey: undefined,
     access: access ?? { settings: false, keys: false, org_settings: false, org_keys: false },

@@ -41,8 +41,8 @@ export function draftOf(stored: ShownToken | undefined, authId: string): TokenDr
     username: username ?? "",
     expireTime: expire_time ?? "",
     secrets: {},
-    headers: storedRows((headers ?? []).map(({ key }) => key)),
-    parameters: storedRows((parameters ?? []).map(({ key }) => key)),
+    headers: storedRows(headers ?? []),
+    parameters: storedRows(parameters ?? []),
   };
 }
 
@@ -71,7 +71,6 @@ export function bodyOf(
   const secrets = secretsOf(type, draft.grant).flatMap((key) =>
     Object.entries(changeOf(key, draft.secrets[key])),
   );
-  const { headers, parameters } = stored?.token ?? {};
   return {
     meta: { name: draft.name.trim(), ...(!stored && { auth_id: draft.authId }) },
     token: {
@@ -80,17 +79,15 @@ export function bodyOf(
       ...(type === "OAUTH2" && { grant_type: draft.grant }),
       ...(type === "OAUTH2" && draft.grant === "password" && { username: draft.username || null }),
       ...(type === "MANUAL" && {
-        headers: pairsOf(draft.headers, headers ?? []),
-        parameters: pairsOf(draft.parameters, parameters ?? []),
+        headers: draft.headers.map(pairOf),
+        parameters: draft.parameters.map(pairOf),
       }),
     },
   };
 }
 
-/** Lists are replaced whole: a row that keeps its value takes it from the stored list. */
-function pairsOf(rows: readonly SecretRow[], stored: readonly KeyValue[]): KeyValue[] {
-  return rows.map(({ name, at, value }) => ({
-    key: name,
-    value: value || (at === undefined ? "" : (stored[at]?.value ?? "")),
-  }));
-}
+/** Lists are replaced whole: a row that keeps its value sends it again. */
+const pairOf = ({ name, stored = "", value }: SecretRow): KeyValue => ({
+  key: name,
+  value: value || stored,
+});
