@@ -4,6 +4,7 @@ import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { manualRun } from "../../src/api/run-now.ts";
 import type { Call } from "../../src/model/call.ts";
+import { unavailable } from "../../src/model/errors.ts";
 import { MINUTE_MS, SCHEDULER_LEASE } from "../../src/model/slots.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
@@ -194,6 +195,19 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     },
   );
 
+  it("leaves a run that may be on its way to an agent, whatever changed since", async () => {
+    const beat = newBeat("one");
+    const before = await deploy({ run_delay: 40 });
+    await at(T0 + 50 * SECOND);
+    await beat.run();
+    const change = { active_from: T0 + 59 * SECOND, location_id: "elsewhere" };
+    await deploy({ ...before, ...change });
+    await at(T0 + 86 * SECOND);
+    await beat.run();
+    const ordered = (await pending()).map((run) => [run.due_time, run.location_id]);
+    expect(ordered).toEqual([[T0 + 100 * SECOND, "local"]]);
+  });
+
   it("asks for the time once a beat, and writes only its lease while nothing is due", async () => {
     const asked = { now: 0, transactions: 0 };
     const counted: Store = {
@@ -339,28 +353,60 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(dueMinutes(await pending())).toEqual([2]);
   });
 
-  it("accounts for a deployment stored while a late slot is being opened", async () => {
-    await newBeat("one").run();
-    const stored = T0 + 4 * MINUTE_MS - 5 * SECOND;
-    let deployed = false;
-    const slow: Store = {
+  it("leaves a new deployment to the scheduler that has taken over", async () => {
+    const [one, two] = [newBeat("one"), newBeat("two")];
+    await one.run();
+    let isPaused = false;
+    const stale: Store = {
       ...store,
       schedules: {
         ...store.schedules,
+        // The process pauses here for longer than its lease; the other one opens another slot.
         async listNew() {
-          if (!deployed) await deploy({ frequency: 2, active_from: stored + 1 });
-          deployed = true;
+          if (isPaused) return store.schedules.listNew();
+          isPaused = true;
+          await at(T0 + 110 * SECOND);
+          expect(await two.run()).toBe(true);
+          await deploy();
           return store.schedules.listNew();
         },
       },
     };
-    await at(T0 + 4 * MINUTE_MS + 35 * SECOND); // after an outage
-    const beat = newBeat("one", { store: slow });
-    await beat.run();
-    await at(T0 + 4 * MINUTE_MS + 36 * SECOND);
-    await beat.run();
-    expect(dueMinutes(await pending())).toEqual([4]);
+    await at(T0 + 50 * SECOND);
+    expect(await newBeat("one", { store: stale }).run()).toBe(false);
+    expect(dueMinutes(await pending())).toEqual([]);
+    await two.run();
+    expect(dueMinutes(await pending())).toEqual([2]);
   });
+
+  it.each([
+    ["until later", 35],
+    ["until just then", 60],
+  ])(
+    "accounts for a deployment stored while a late slot is being opened: it may start %s",
+    async (_, second) => {
+      await newBeat("one").run();
+      const stored = T0 + 4 * MINUTE_MS - 5 * SECOND;
+      let deployed = false;
+      const slow: Store = {
+        ...store,
+        schedules: {
+          ...store.schedules,
+          async listNew() {
+            if (!deployed) await deploy({ frequency: 2, active_from: stored + 1 });
+            deployed = true;
+            return store.schedules.listNew();
+          },
+        },
+      };
+      await at(T0 + 4 * MINUTE_MS + second * SECOND); // after an outage
+      const beat = newBeat("one", { store: slow });
+      await beat.run();
+      await at(T0 + 4 * MINUTE_MS + (second + 1) * SECOND);
+      await beat.run();
+      expect(dueMinutes(await pending())).toEqual([4]);
+    },
+  );
 
   it("publishes the runs of a scheduler that stopped between commit and publish", async () => {
     await newBeat("one").run();
@@ -644,6 +690,25 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       expect((await missed()).map(({ message }) => message)).toContainEqual(
         expect.stringMatching(/^no_agent: /),
       );
+    });
+
+    it("reports that the bus had no room, once the run can no longer start", async () => {
+      const publishTicks = () => Promise.reject(unavailable("no room", { full: true }));
+      const beat = newBeat("one", { bus: { ...bus, publishTicks } });
+      await beat.run();
+      await deploy({ frequency: 720, run_delay: 60, active_from: T0 });
+      await at(T0 + 50 * SECOND);
+      await beat.run();
+      const [run] = await pending();
+      await at(run!.latest_start);
+      await beat.run();
+      expect(await missed()).toEqual([]);
+      await at(run!.latest_start + 1);
+      await beat.run();
+      expect(await pending()).toEqual([]);
+      expect((await missed()).map(({ message }) => message)).toEqual([
+        "bus_full: the bus had no room for the run",
+      ]);
     });
 
     it("reports that the bus could not be reached", async () => {
