@@ -1,5 +1,5 @@
 // Finds statistics that differ from their results, and repairs them. The service may keep running.
-import { KEPT_KINDS, periodEnd, periodStart } from "../model/periods.ts";
+import { KEPT_KINDS, periodStart } from "../model/periods.ts";
 import type { CheckedStats, Differences, StatPlace, TimeSpan } from "../model/stat-check.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
@@ -49,8 +49,7 @@ export async function rebuildStats(options: RebuildOptions): Promise<Rebuilt> {
       options.onDay();
     }
     for (const month of new Set(days.map((day) => periodStart("MONTH", day))))
-      if (month >= within.from && periodEnd("MONTH", month) <= within.to)
-        await add(await store.statChecks.check(callId, "MONTH", month, within));
+      await add(await store.statChecks.check(callId, "MONTH", month, within));
   }
   return { checked, differed };
 }
