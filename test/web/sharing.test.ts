@@ -151,7 +151,7 @@ it("a call names a setting that is no longer shared", { timeout: 120_000 }, asyn
   };
   const { id } = await pages.client.send<{ readonly id: string }>("POST", "/auth/", setting);
   const { page } = await pages.open("/calls/new", { key });
-  await page.getByLabel("URL", { exact: true }).fill("https://shop.example/");
+  await page.getByLabel("URL", { exact: true }).fill("https://shop.example./"); // the same host
   await page.getByLabel("Name", { exact: true }).fill("Home");
   const field = page.getByRole("combobox", { name: "Authentication setting" });
   await field.selectOption("Shop (BASIC, shop.example)");

@@ -1,5 +1,6 @@
 // How a call authenticates: an Authentication Setting that fits its host, and one of its tokens.
 import type { AuthSetting } from "../../../../src/model/auth-setting.ts";
+import { isInDomain } from "../../../../src/model/authorization.ts";
 import type { Token } from "../../../../src/model/token.ts";
 import { send, ApiError } from "../../api.ts";
 import { useAll } from "../../lists.ts";
@@ -52,7 +53,7 @@ export function AuthFields({ draft, onChange, faultAt }: PartProps) {
 
 /** True for a host that is not known yet: it may be any. */
 const isWithin = (host: string | undefined, domain: string): boolean =>
-  host === undefined || host === domain || host.endsWith(`.${domain}`);
+  host === undefined || isInDomain(host, domain);
 
 const nameOf = ({ meta, settings }: AuthSetting, host: string | undefined): string =>
   `${meta.name} (${settings.auth_type}, ${meta.domain})${isWithin(host, meta.domain) ? "" : ": not for this host"}`;
