@@ -1,8 +1,7 @@
 // Packs the data of a result or an insights report beside its columns: JSON, compressed where that
 // pays. Both forms stay readable forever; the first byte tells them apart.
-import { constants, createInflate } from "node:zlib";
-import type { Inflate } from "node:zlib";
-import { Deflate } from "minizlib";
+import { constants } from "node:zlib";
+import { Deflate, Inflate } from "minizlib";
 
 /** In bytes. Shorter JSON is not compressed: that would cost more than it saves. */
 const SHORT = 400;
@@ -68,11 +67,11 @@ const DICTIONARY = Buffer.from(
   ].join(""),
 );
 
-const FORMAT = { dictionary: DICTIONARY };
+const FORMAT = { dictionary: DICTIONARY, flush: constants.Z_FINISH };
 // Measured: a higher level is slower and saves nothing.
-const DEFLATE = { ...FORMAT, level: 3, windowBits: 13, memLevel: 5, flush: constants.Z_FINISH };
+const DEFLATE = { ...FORMAT, level: 3, windowBits: 13, memLevel: 5 };
 
-/** Serves all values: making a stream takes longer than deflating, and Node's own is used once. */
+/** Serves all values, as `inflate` does: making a stream takes longer than using it. */
 const deflate = new Deflate(DEFLATE);
 
 export function pack(value: object): Uint8Array {
@@ -83,42 +82,23 @@ export function pack(value: object): Uint8Array {
   return deflate.read() as Buffer;
 }
 
-/** Unpacks what `pack` packed. Rejects if the bytes are damaged. */
-export async function unpack(bytes: Uint8Array): Promise<unknown> {
-  const json = bytes[0] === OPENING_BRACE ? Buffer.from(bytes) : await inflate(bytes);
-  return JSON.parse(json.toString());
+/** Unpacks what `pack` packed. Throws if the bytes are damaged. */
+export function unpack(bytes: Uint8Array): unknown {
+  const packed = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return JSON.parse((packed[0] === OPENING_BRACE ? packed : inflated(packed)).toString());
 }
 
 const OPENING_BRACE = 0x7b;
 
-const inflate = createInflater();
+let inflate = new Inflate(FORMAT);
 
-/**
- * Inflates one value after another on the same stream: a stream per value would take more memory
- * than the value, and be garbage-collected later.
- */
-function createInflater(): (bytes: Uint8Array) => Promise<Buffer> {
-  let stream: Inflate | undefined;
-  let parts: Buffer[] = [];
-  let fail: (cause: Error) => void = () => undefined;
-  let last: Promise<unknown> = Promise.resolve();
-  const open = (): Inflate =>
-    createInflate(FORMAT)
-      .on("data", (part: Buffer) => parts.push(part))
-      .on("error", (cause) => {
-        stream = undefined;
-        fail(cause);
-      });
-  const inflateOne = (bytes: Uint8Array): Promise<Buffer> =>
-    new Promise((resolve, reject) => {
-      [parts, fail] = [[], reject];
-      stream ??= open();
-      stream.reset();
-      stream.write(bytes, () => resolve(Buffer.concat(parts)));
-    });
-  return (bytes) => {
-    const inflated = last.then(() => inflateOne(bytes));
-    last = inflated.catch(() => undefined);
-    return inflated;
-  };
+function inflated(packed: Buffer): Buffer {
+  try {
+    inflate.reset();
+    inflate.write(packed);
+    return inflate.read() as Buffer;
+  } catch (cause) {
+    inflate = new Inflate(FORMAT); // the failed one is closed
+    throw cause;
+  }
 }

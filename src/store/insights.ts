@@ -123,5 +123,5 @@ async function readInsight(
   const [insight] = await withRanks(database, rows);
   if (!insight) return undefined;
   const { owner: _owner, owner_org: _org, report_type, details, ...rest } = insight;
-  return { ...rest, kind: kindOf(report_type), details: (await unpack(details)) as InsightDetails };
+  return { ...rest, kind: kindOf(report_type), details: unpack(details) as InsightDetails };
 }

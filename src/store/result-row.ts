@@ -129,12 +129,12 @@ export const toContextRow = (
   content: null,
 });
 
-export async function toResult(
+export function toResult(
   row: ResultRow & { readonly details: Uint8Array | null },
   nameOf: (number: number) => string,
-): Promise<Result> {
+): Result {
   const name = (number: number | null) => (number === null ? null : nameOf(number));
-  const { url, ...details } = row.details ? await unpackDetails(row.details) : NO_DETAILS;
+  const { url, ...details } = row.details ? (unpack(row.details) as Details) : NO_DETAILS;
   const result = nameOf(row.result) as ResultCode;
   return {
     id: row.id,
@@ -181,13 +181,10 @@ export async function toResult(
   };
 }
 
-const unpackDetails = (packed: Uint8Array): Promise<Details> => unpack(packed) as Promise<Details>;
+export const toContext = (packed: Uint8Array): Context =>
+  (unpack(packed) as { readonly context: Context }).context;
 
-export const toContext = async (packed: Uint8Array): Promise<Context> =>
-  ((await unpack(packed)) as { readonly context: Context }).context;
-
-export const toContent = (packed: Uint8Array): Promise<Content> =>
-  unpack(packed) as Promise<Content>;
+export const toContent = (packed: Uint8Array): Content => unpack(packed) as Content;
 
 const COLUMNS = {
   id: "text",
@@ -223,6 +220,11 @@ const COLUMNS = {
   total: "bigint",
   uncertainty: "bigint",
 } as const;
+
+/** All columns: SQLite reads named ones faster than `*`. */
+export const RESULT_COLUMNS = (Object.keys(COLUMNS) as (keyof ResultRow)[]).map(
+  (column) => `results.${column}` as const,
+);
 
 export const INSERT_RESULTS: BulkInsert<keyof ResultRow> = {
   into: "results",

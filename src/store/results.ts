@@ -14,7 +14,7 @@ import { removePending } from "./pending-runs.ts";
 import { recordMissed } from "./missed-runs.ts";
 import type { MissedRun, Recorded, ResultPage } from "./records.ts";
 import { idsOnPage } from "./result-pages.ts";
-import { numbersIn, toContent, toContext, toResult } from "./result-row.ts";
+import { numbersIn, RESULT_COLUMNS, toContent, toContext, toResult } from "./result-row.ts";
 import { workflowIdsOnPage } from "./workflow-result-pages.ts";
 
 export function createResultStore(database: Database) {
@@ -27,13 +27,12 @@ export function createResultStore(database: Database) {
           // Opens the tables of these ids' days only.
           .on(database.rowLocks ? isAmong(database, "result_id", ids) : sql<boolean>`true`),
       )
-      .selectAll("results")
-      .select("result_details.details")
+      .select([...RESULT_COLUMNS, "result_details.details"])
       .where(isAmong(database, "results.id", ids));
   const read = async (query: ReturnType<typeof rows>): Promise<Result[]> => {
     const found = await query.execute();
     const nameOf = await namesOf(database, numbersIn(found));
-    return Promise.all(found.map((row) => toResult(row, nameOf)));
+    return found.map((row) => toResult(row, nameOf));
   };
   const getMany = async (ids: readonly string[]): Promise<Result[]> => {
     if (ids.length === 0) return []; // PostgreSQL would open the tables of all days

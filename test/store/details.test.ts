@@ -4,10 +4,10 @@ import { pack, unpack } from "../../src/store/details.ts";
 const URL = "https://api.example.com/v1/orders?page=2";
 
 // Databases contain such bytes: a changed dictionary would make their details unreadable.
-it("reads details that an earlier program packed", async () => {
+it("reads details that an earlier program packed", () => {
   const packed =
     "WGYpdb2+Q08q6KVwmaF+fhHIEvsCUE1khK84JkIvwUBCK1fRjCRYZBJdrpESqNiKIQMjcBkCLj8MsRcdlBcLyC0I5CII2oQgHLsAbYydKQ==";
-  expect(await unpack(Buffer.from(packed, "base64"))).toEqual({
+  expect(unpack(Buffer.from(packed, "base64"))).toEqual({
     url: URL,
     request: {
       url: URL,
@@ -32,17 +32,16 @@ it("reads details that an earlier program packed", async () => {
   });
 });
 
-it("reads many at once, each as it was packed, also after one that is damaged", async () => {
+it("reads each as it was packed, also after one that is damaged", () => {
   const values = Array.from({ length: 200 }, (_, n) => ({
     url: URL,
     body: `${n} `.repeat(n * 40),
   }));
   const packed = values.map(pack);
-  const damaged = packed.map((bytes, n) => (n === 100 ? bytes.map((byte) => byte ^ 0x55) : bytes));
-  const read = await Promise.allSettled(damaged.map(unpack));
-  const expected = values.map((value) => ({ status: "fulfilled", value }));
-  expect(read.toSpliced(100, 1)).toEqual(expected.toSpliced(100, 1));
-  expect(read[100]?.status).toBe("rejected");
-  await expect(unpack((packed[150] as Uint8Array).subarray(0, -10))).rejects.toThrow();
-  expect(await unpack(packed[150] as Uint8Array)).toEqual(values[150]);
+  const [last = new Uint8Array()] = packed.slice(-1);
+  const damaged = [last.map((byte) => byte ^ 0x55), last.subarray(0, -10), last.subarray(0, 9)];
+  packed.forEach((bytes, n) => {
+    expect(unpack(bytes)).toEqual(values[n]);
+    expect(() => unpack(damaged[n % 3] as Uint8Array)).toThrow();
+  });
 });
