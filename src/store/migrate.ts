@@ -149,7 +149,11 @@ async function schemaOf(kysely: Kysely<Schema>): Promise<string | undefined> {
     select coalesce(min(nspname), current_schema()) as name
     from pg_class join pg_namespace on pg_namespace.oid = relnamespace
     where pg_class.oid = to_regclass('kysely_migration')`.execute(kysely);
-  return rows[0]?.name ?? undefined;
+  const name = rows[0]?.name;
+  if (name) return name;
+  throw new Error(
+    "the search_path names no schema that exists: create one, or correct it in the database or its URL",
+  );
 }
 
 /** Kysely's introspection would read the columns of all tables, including each day of results. */

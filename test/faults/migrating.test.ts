@@ -77,6 +77,10 @@ describe.concurrent("migrating", { timeout: 90_000 }, () => {
       inSchema.searchParams.set("options", `-c search_path=${schema}`);
       return { SONDE_DATABASE_URL: inSchema.href };
     });
+    const { stderr: refusal } = await runSonde(["migrate"], { env: own });
+    expect(oneLine(refusal)).toBe(
+      "sonde: the search_path names no schema that exists: create one, or correct it in the database or its URL",
+    );
     await using kysely = openPostgres({ url }).kysely;
     for (const schema of ["own", "others"])
       await sql`create schema ${sql.ref(schema)}`.execute(kysely);
