@@ -15,7 +15,7 @@ import { isTrue } from "./recorded.ts";
 import type { Page } from "./records.ts";
 import { readNewestAt } from "./newest-results.ts";
 import type { CallAt, NewestResult } from "./newest-results.ts";
-import { growingRanges, nearStarts } from "./result-days.ts";
+import { expiredBefore, growingRanges, nearStarts } from "./result-days.ts";
 
 export interface ListedCall extends Owned {
   readonly id: string;
@@ -139,6 +139,16 @@ type LatestRow = Omit<LatestResult, "latency"> & {
   readonly total: number | null;
 };
 
+/** Asks the statistics: PostgreSQL would open the tables of all days to find no result. */
+async function withResults(database: Database, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select name from names where ${isAmong(database, "name", ids)} and exists (
+      select 1 from stats where call = names.id and kind = (${numberOf(database, "DAY")})
+        and period >= ${await expiredBefore(database)} and count > 0
+    )`.execute(database.kysely);
+  return rows.map(({ name }) => name);
+}
+
 async function readLatest(
   database: Database,
   ids: readonly string[],
@@ -146,8 +156,9 @@ async function readLatest(
 ): Promise<ReadonlyMap<string, LatestResult>> {
   const latest = new Map<string, LatestResult>();
   const near = await nearStarts(database);
+  const ran = await withResults(database, ids);
   for (const range of growingRanges(database, now, "backwards")) {
-    const missing = ids.filter((id) => !latest.has(id));
+    const missing = ran.filter((id) => !latest.has(id));
     if (missing.length === 0) break;
     const { rows } = await sql<LatestRow>`
       with latest as materialized (

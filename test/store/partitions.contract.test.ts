@@ -163,6 +163,15 @@ describe.runIf(storeKinds.includes("postgres"))("the daily tables of results on 
     });
   });
 
+  it("are not opened to find the latest result of a call that has none", async () => {
+    await record(runAt({ due_time: TODAY, target_id: "ran" }));
+    await store.transaction(async ({ callOverview }) => {
+      expect([...(await callOverview.latest(["never ran"], TODAY + DAY))]).toEqual([]);
+      expect(await opened()).toEqual([]);
+      expect([...(await callOverview.latest(["ran"], TODAY + DAY)).keys()]).toEqual(["ran"]);
+    });
+  });
+
   it("are not opened to check the statistics of another day", async () => {
     await store.retention.makeAhead(TODAY + DAY);
     const day = TODAY - 3 * DAY;
