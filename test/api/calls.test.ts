@@ -158,10 +158,13 @@ it("updates only the version that If-Match names", async () => {
   expect(third.status).toBe(200);
 });
 
-it("takes a tag that a proxy made weak for the same version", async () => {
+it.each([
+  ["nginx", (etag: string) => `W/${etag}`],
+  ["Apache", (etag: string) => etag.replace(/"$/, '-gzip"')],
+])("knows a version by the tag that %s makes when it compresses", async (_, changed) => {
   const { id } = await createCall(api);
   const path = `/calls/${id}/`;
-  const etag = `W/${String((await api.send({ path })).headers["etag"])}`;
+  const etag = changed(String((await api.send({ path })).headers["etag"]));
   const update = { method: "PUT", path, headers: { "if-match": etag } } as const;
   const first = await api.send({ ...update, body: { meta: { name: "b" } } });
   const second = await api.send({ ...update, body: { meta: { name: "c" } } });

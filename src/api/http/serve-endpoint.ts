@@ -134,10 +134,13 @@ function scopeOf(
 export const entityTag = (json: string): string =>
   `"${hash("sha256", json, "base64url").slice(0, 22)}"`;
 
-/** A weak tag counts too: a proxy that compresses an answer, such as nginx, makes its tag weak. */
+/** Undoes what proxies do to the tag of an answer that they compress: `W/"…"`, `"…-gzip"`. */
+const ownTag = (tag: string): string =>
+  tag.trim().replace(/^(?:W\/)?("[\w-]{22})(?:-\w+)?"$/, '$1"');
+
 function assertMatches(ifMatch: string | undefined, document: unknown): void {
   if (ifMatch === undefined || ifMatch.trim() === "*") return;
-  const tags = ifMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  const tags = ifMatch.split(",").map(ownTag);
   if (!tags.includes(entityTag(JSON.stringify(document))))
     throw new AppError(
       "precondition_failed",
