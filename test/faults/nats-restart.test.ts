@@ -395,7 +395,18 @@ describe("at the start", () => {
 
   it("a server without JetStream is reported", async () => {
     await using server = await startNatsServer({ jetstream: false });
-    expect(await failure(server.url)).toContain(`NATS at ${server.url} does not offer JetStream`);
+    expect(await failure(server.url)).toMatch(
+      /^NATS at \S+ does not offer JetStream \(.*\): start nats-server with -js/,
+    );
+  });
+
+  it("an account without JetStream is reported, with advice on the account", async () => {
+    await using server = await startNatsServer({
+      config: "accounts { A: { users: [{ user: ann, password: s3cret }] } }",
+    });
+    expect(await failure(`nats://ann:s3cret@127.0.0.1:${server.port}`)).toMatch(
+      /^NATS at \S+ does not offer JetStream \(.* for account\): enable it for the account/,
+    );
   });
 
   it("the streams are created though the server refuses for 9 s", async () => {

@@ -22,10 +22,13 @@ export async function openJetStream(
     return await jetstreamManager(link.connection, options);
   } catch (cause) {
     if (isForbidden(cause)) throw forbidden(link, cause);
-    throw unavailable(
-      `NATS at ${link.addresses} does not offer JetStream (${textOf(cause)}): start nats-server with -js, or with a jetstream block in its configuration`,
-      { cause },
-    );
+    const said = textOf(cause);
+    const advice = said.includes("for account")
+      ? "enable it for the account of this user, as `sonde locations nats-config` does, or by storage limits in its JWT"
+      : "start nats-server with -js, or with a jetstream block in its configuration";
+    throw unavailable(`NATS at ${link.addresses} does not offer JetStream (${said}): ${advice}`, {
+      cause,
+    });
   }
 }
 
