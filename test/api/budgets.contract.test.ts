@@ -1,6 +1,8 @@
 // The limits of one owner: requests, objects, their size, keys and manual runs.
 import { describe, expect, it } from "vitest";
 import type { Limits } from "../../src/api/budgets.ts";
+import type { Call } from "../../src/model/call.ts";
+import type { StoredDocument } from "../../src/store/records.ts";
 import { create, createCall, LIMITS, startApi } from "../support/api.ts";
 import type { Caller, TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
@@ -119,6 +121,22 @@ describe.each(storeKinds)("budgets on %s", (storeKind) => {
     const { bytes } = await api.store.usage.of({ owner: "ann", org: null }, "call");
     expect(bytes).toBeGreaterThan(1000 * KIB);
     expect(bytes).toBeLessThanOrEqual(1024 * KIB);
+  });
+
+  it("let definitions shrink that are too large, since the limit was lowered", async () => {
+    await using api = await start({ definitionsMiB: 1 });
+    const [{ id: large }, { id: small }] = [await createCall(api), await createCall(api)];
+    const before = (await api.store.documents.get("call", large)) as StoredDocument<Call>;
+    const { request, ...call } = before.document;
+    const document = { ...call, request: { ...request, body: "x".repeat(1200 * KIB) } };
+    const change = async (size: number) => {
+      const body = { request: { method: "post", body: "x".repeat(size) } };
+      return (await api.send({ method: "PUT", path: `/calls/${small}/`, body })).status;
+    };
+    expect(await change(300 * KIB)).toBe(200);
+    await api.store.documents.replace({ ...before, document, filters: {} });
+    expect(await change(300 * KIB + 1)).toBe(403);
+    expect(await change(300 * KIB - 1)).toBe(200);
   });
 
   it("limit the answers kept for repeated requests in a day", async () => {

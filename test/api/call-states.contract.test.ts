@@ -134,6 +134,19 @@ describe.each(storeKinds)("the state of a call on %s", (storeKind) => {
     expect((await textsOf(api, api.ann))[0]).toContain("local –");
   });
 
+  it("shows its owner no location of another's workflow without results", async () => {
+    await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
+    const [ann, eve] = [await api.caller("ann", "shop"), await api.caller("eve", "shop")];
+    const { id } = await createCall(api, { access: { org: true } }, ann);
+    const workflow = { meta: { name: "w" }, workflow: { call_ids: [id] } };
+    const { id: workflowId } = await create(api, "/workflows/", workflow, eve);
+    await deploy(api, workflowId, "far", eve);
+    expect(await textsOf(api, ann)).toEqual(["not deployed, NO_RESULT at : "]);
+    expect(await textsOf(api, eve)).toEqual(["NO_RESULT at : far –"]);
+    await record(api, id, { start: NOW, location_id: "far" });
+    expect(await textsOf(api, ann)).toEqual(["PASSING at far: far COMPLETE"]);
+  });
+
   it("is the same for one call as in the list", async () => {
     await using api = await startApi({ storeKind, clock: createManualClock(NOW) });
     const bob = await api.caller("bob");

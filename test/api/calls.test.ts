@@ -156,6 +156,10 @@ it("updates only the version that If-Match names", async () => {
     body: { meta: { name: "c" } },
   });
   expect(third.status).toBe(200);
+  for (const tags of [`"another", ${String(third.headers["etag"])}`, "*"]) {
+    const any = { ...update, headers: { "if-match": tags } };
+    expect((await api.send({ ...any, body: { meta: { name: "c" } } })).status).toBe(200);
+  }
 });
 
 it.each([

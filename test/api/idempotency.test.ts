@@ -112,7 +112,9 @@ it("never repeats the answer of a run that was dropped because the bus was full"
   const run = post("k1", { path: `/calls/${id}/run`, body: {} });
   Object.assign(api.bus, { publishTicks: full });
   expect((await api.send(run)).status).toBe(503);
-  expect(await api.store.pendingRuns.listOfTarget(id, { after: "", limit: 9 })).toEqual([]);
+  const everything = { after: "", limit: 9 };
+  expect(await api.store.pendingRuns.listOfTarget(id, everything)).toEqual([]);
+  expect(await api.store.results.listOfCall(id, everything)).toEqual([]);
   Object.assign(api.bus, usual);
   expect((await api.send(run)).status).toBe(200);
 });

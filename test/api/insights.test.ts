@@ -131,6 +131,16 @@ it.each([
   },
 );
 
+it("compares the time of a call only with that of the period right before", async () => {
+  await using on = await startAt(NOW);
+  const last = WEEK + WEEK_MS;
+  await reported(on, "in a row", { start: WEEK }, { start: last });
+  await reported(on, "after a gap", { start: WEEK - WEEK_MS }, { start: last });
+  const { results } = await get<List>(on, "/insights/rank/?weekly=1");
+  const before = results.map((call) => [call["api_name"], call["mean_test_length_before"]]);
+  expect(Object.fromEntries(before)).toEqual({ "in a row": 100, "after a gap": null });
+});
+
 it("ranks calls by their most recent report, those without a score last", async () => {
   await using on = await startAt(NOW);
   const last = WEEK + WEEK_MS;
