@@ -86,6 +86,7 @@ function operationsOf(id: string, time: string): Operation[] {
     { what: "get by id", sonde: `/calls/${id}/`, yardstick: "/calls/call-1/", goal: half },
     { what: "create", sonde: "/calls/", yardstick: "/calls/", body: BODY, goal: half },
     { what: "list of 100", sonde: "/calls/?limit=100", yardstick: "/calls/" },
+    { what: "list of 100 results", sonde: `/calls/${id}/results/?limit=100`, yardstick: "/calls/" },
     {
       what: "statistics of a day",
       sonde: `/calls/${id}/stats/?kind=DAY&time=${time}`,
