@@ -7,12 +7,14 @@ import type { Database } from "./database.ts";
 import type { DueToken } from "./records.ts";
 import type { Schema } from "./schema.ts";
 
-/** The renewal time of a token after it, or its setting, was written. */
-export const DUE_WHEN_WRITTEN = sql<number>`coalesce(renewal_asked + ${LEAST_BETWEEN_MS}, ${AT_ONCE})`;
+/** The renewal time of a token after it, or its setting, was written: no later than before. */
+export const DUE_WHEN_WRITTEN = sql<number>`case
+  when renewal_time <= renewal_asked + ${LEAST_BETWEEN_MS} then renewal_time
+  else coalesce(renewal_asked + ${LEAST_BETWEEN_MS}, ${AT_ONCE}) end`;
 
 /**
  * A token is due at once after it, or its setting, was written, but not within `LEAST_BETWEEN_MS`
- * after its endpoint was asked.
+ * after its endpoint was asked, unless it was due by then.
  */
 export function createRenewalStore({ kysely }: Database) {
   const token = (id: string) =>

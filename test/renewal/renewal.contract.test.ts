@@ -186,6 +186,26 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(target.requests).toHaveLength(4);
   });
 
+  it("retries no later because the owner changed the token after a failure", async () => {
+    await using system = await start(answering("", 500));
+    const { store, run, clock, target } = system;
+    const id = await insertToken(store, system.url, {});
+    await run();
+    const stored = await store.documents.get("token", id);
+    if (!stored) throw new Error("the token is gone");
+    const change = { token: { scope: "other" } };
+    const document = tokenResource.update(stored.document as Token, change, clock.now() + 1);
+    await store.documents.replace({ ...stored, document, filters: {} });
+    for (const [seconds, tries] of [
+      [8, 1],
+      [18, 2],
+    ] as const) {
+      clock.moveTo(NOON + seconds * 1000);
+      await run();
+      expect([seconds, target.requests.length]).toEqual([seconds, tries]);
+    }
+  });
+
   it("asks once, however many processes renew", async () => {
     await using system = await start(answering({ access_token: "new", expires_in: 600 }));
     for (let n = 0; n < 3; n += 1) await insertToken(system.store, system.url, {});
