@@ -86,7 +86,7 @@ export function createAgent(given: AgentSettings) {
       heartbeats.end();
       const drained = duty.end();
       publisher.finish();
-      if (intake.count().in_flight > 0) void heartbeats.tell();
+      if (intake.count().in_flight > 0) void heartbeats.report();
       const overdue = setTimeout(() => {
         intake.cancel();
         publisher.abandon(new Error("the agent stopped before the bus answered"));
@@ -97,7 +97,7 @@ export function createAgent(given: AgentSettings) {
         clearTimeout(overdue);
         publisher.end();
         runLog.end();
-        await heartbeats.tell(); // lists then show at once that it has stopped
+        await heartbeats.report(); // lists then show at once that it has stopped
         spool?.close();
       }
     },

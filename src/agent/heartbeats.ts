@@ -86,7 +86,7 @@ export function createHeartbeats(settings: HeartbeatSettings) {
       );
     },
     /** Reports the agent's condition to the hub at once; resolves as `send` does. */
-    async tell(): Promise<void> {
+    async report(): Promise<void> {
       await sending;
       await send();
     },
@@ -98,8 +98,8 @@ export function createHeartbeats(settings: HeartbeatSettings) {
 
 /**
  * Counts unanswered heartbeats while the bus's server can be reached; otherwise the bus reports the
- * fault. `status()` does not tell: with a wrong key, the hub leaves every heartbeat unanswered, and
- * the bus counts as not connected as soon as it cannot open a message.
+ * fault. `status()` does not show it: with a wrong key, the hub leaves every heartbeat unanswered,
+ * and the bus counts as not connected as soon as it cannot open a message.
  */
 function createSilence({ bus, log, metrics, locationId }: HeartbeatSettings) {
   let unanswered = 0;

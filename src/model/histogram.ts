@@ -85,7 +85,7 @@ const PASSED = MADE_CODES.filter((code) => categoryOf(code) === "PASS");
 
 /**
  * Applies `measureLocation` to the latencies that the buckets stand for: exact below 256 ms, within
- * 1 % above. Counters do not tell which results are uncertain; in a report, these are no outliers.
+ * 1 % above. Counters do not show which results are uncertain; in a report, these are no outliers.
  */
 function spreadOf(location_id: string, summaries: PeriodSummaries): Spread {
   const made = select(summaries, MADE_CODES).count;

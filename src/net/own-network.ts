@@ -85,7 +85,7 @@ function createKnown(first: readonly number[]) {
   const ports = new Set(first);
   const servers = new Map<string, ServerAddress>();
   const listeners: ((known: OwnNetwork) => void)[] = [];
-  const tell = (): void => {
+  const notify = (): void => {
     for (const listener of listeners) listener({ ports, servers });
   };
   return {
@@ -93,13 +93,13 @@ function createKnown(first: readonly number[]) {
     servers,
     addPort: (port: number): void => {
       ports.add(port);
-      tell();
+      notify();
     },
     addServer: (server: ServerAddress): void => {
       const name = `${server.address} ${server.port}`;
       if (servers.has(name)) return;
       servers.set(name, server);
-      tell();
+      notify();
     },
     /** Calls back now and after each addition. */
     onGrowth: (listener: (known: OwnNetwork) => void): void => {

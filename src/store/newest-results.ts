@@ -1,4 +1,4 @@
-// Reads the newest results of calls at single locations. No index finds them: the statistics tell
+// Reads the newest results of calls at single locations. No index finds them: the statistics give
 // the day and the hour of each, and an index has the call's results of that hour by time.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";

@@ -1,4 +1,4 @@
-// The locations by name, as the API tells of them.
+// The locations by name, as the API lists them.
 
 export interface LocationsInfo {
   /** Labels by id; the empty id is the default location's. */

@@ -26,7 +26,7 @@ export function createPlot(box: HTMLElement, first: ChartSpec, events: PlotEvent
   const ink = createInk(box);
   const context = { spec: () => spec, range: () => range, ink, events };
   const plot = new UPlot(optionsOf(box, context), dataOf(spec), box);
-  // Dragging goes on above and below the plot: uPlot would extend the selection to the edge.
+  // Dragging continues above and below the plot: uPlot would extend the selection to the edge.
   const { over } = plot;
   over.addEventListener("pointerdown", ({ pointerId }) => over.setPointerCapture(pointerId));
   const fit = (): void => plot.setSize(sizeOf(box));

@@ -30,7 +30,7 @@ export function HistogramChart({
   );
   const bins = binsOf(buckets ?? []);
   // From the highest limit on, a call that passed is an outlier at every location. Only these are
-  // outliers: the buckets of every call do not tell which passed.
+  // outliers: the buckets of every call do not show which passed.
   const isMarked = type === "COMPLETE" && fences.some(({ outliers }) => outliers > 0);
   const highest = Math.max(...fences.map(({ outlier_from }) => outlier_from));
   const outliers = countsFrom(highest, buckets ?? [], bins);

@@ -51,10 +51,10 @@ export function troubleOf(
   isWhole: boolean,
   deployed: readonly string[],
 ): Trouble | undefined {
-  const told = results.filter(isTelling);
-  const places = [...Map.groupBy(told, ({ location_id }) => location_id)].filter(
+  const relevant = results.filter(isRelevant);
+  const places = [...Map.groupBy(relevant, ({ location_id }) => location_id)].filter(
     ([location]) =>
-      deployed.length === 0 || deployed.includes(location) || location === told[0]?.location_id,
+      deployed.length === 0 || deployed.includes(location) || location === relevant[0]?.location_id,
   );
   const streaks = places.flatMap(([location, some]) => streakOf(location, some, isWhole));
   const failed = streaks.filter(({ last }) => last.result_category !== null);
@@ -75,17 +75,17 @@ export function troubleOf(
 }
 
 /** Other results say nothing about the target, nor about how to reach it. */
-const isTelling = ({ result, result_category }: Ended): boolean =>
+const isRelevant = ({ result, result_category }: Ended): boolean =>
   result_category !== null || result === "MISSED";
 
 function streakOf(location: string, results: readonly Ended[], isWhole: boolean): Streak[] {
   const isMissed = results[0]?.result === "MISSED";
   // Missed runs among failed calls do not count; calls among missed runs end the streak.
-  const told = isMissed ? results : results.filter(({ result }) => result !== "MISSED");
-  const end = told.findIndex(({ result, result_category }) =>
+  const counted = isMissed ? results : results.filter(({ result }) => result !== "MISSED");
+  const end = counted.findIndex(({ result, result_category }) =>
     isMissed ? result !== "MISSED" : result_category === "PASS",
   );
-  const streak = end === -1 ? told : told.slice(0, end);
+  const streak = end === -1 ? counted : counted.slice(0, end);
   const [last, first] = [streak[0], streak.at(-1)];
   if (!last || !first) return [];
   const since = end === -1 && !isWhole ? null : timeOf(first);
