@@ -103,6 +103,7 @@ it("an agent whose credentials are no longer valid says so once, and returns whe
   await pause(2000); // long enough for several attempts
   expect(agent.status().detail).toMatch(refused);
   await server.kill();
+  await until(() => expect(agent.status().detail).toMatch(/: reconnecting$/));
   await server.restart({ config: accounts.config });
   await until(() => expect(agent.status().connected).toBe(true));
   expect(lines.filter((line) => line.includes("Authorization Violation"))).toHaveLength(1);

@@ -7,8 +7,9 @@ export function createHealth(nats: string, log: Logger) {
   let fault: string | undefined;
   let reconnecting = false;
   let refusal: string | undefined;
+  let refused = false; // by the latest attempt to reconnect
   let reconnects = 0;
-  const reconnectListeners = new Set<() => void>();
+  const listeners = createListeners();
   let up = Promise.withResolvers<void>();
   up.resolve();
 
@@ -26,9 +27,10 @@ export function createHealth(nats: string, log: Logger) {
   };
   /** While reconnecting, every attempt may fail for the same reason: it is logged once. */
   const noteError = (err: Error): void => {
-    const reason = `the server refuses the connection (${err.message})`;
-    if (reconnecting && refusal === reason) return;
-    if (reconnecting) fault = refusal = reason;
+    const known = refusal;
+    refused = reconnecting;
+    if (refused) fault = refusal = `the server refuses the connection (${err.message})`;
+    if (refused && refusal === known) return;
     log.warn({ nats, err }, "NATS reported an error");
   };
 
@@ -37,28 +39,41 @@ export function createHealth(nats: string, log: Logger) {
     reconnects: (): number => reconnects,
     /** Resolves when the server answers. */
     up: (): Promise<void> => up.promise,
-    onReconnect(listener: () => void): () => void {
-      reconnectListeners.add(listener);
-      return () => reconnectListeners.delete(listener);
-    },
+    onReconnect: listeners.add,
     follow(status: Status): void {
-      // The client is about to ping. With two pings under way, the first had no answer for a whole
-      // interval.
+      // About to ping. With two pings under way, the first had no answer for a whole interval.
       if (status.type === "ping" && status.pendingPings > 1) down("the server does not answer");
       else if (status.type === "ping" && !reconnecting) restored();
       else if (status.type === "disconnect") {
         reconnecting = true;
-        down(refusal ?? "reconnecting");
+        down(fault ?? "reconnecting");
+      } else if (status.type === "reconnecting") {
+        if (reconnecting && !refused) fault = "reconnecting"; // the server no longer answers at all
+        refused = false;
       } else if (status.type === "reconnect") {
         reconnecting = false;
         reconnects += 1;
         restored();
-        for (const listener of reconnectListeners) listener();
+        listeners.call();
       } else if (status.type === "error") noteError(status.error);
     },
     close(cause: unknown): void {
       fault = "closed";
       if (cause) log.error({ nats, err: cause }, "NATS connection closed");
+    },
+  };
+}
+
+function createListeners() {
+  const all = new Set<() => void>();
+  return {
+    /** Returns a function that removes it. */
+    add: (listener: () => void): (() => void) => {
+      all.add(listener);
+      return () => void all.delete(listener);
+    },
+    call(): void {
+      for (const listener of all) listener();
     },
   };
 }
