@@ -1,14 +1,15 @@
 // A list that was read page by page, with a search among the rows read so far.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { count } from "../../../src/model/count.ts";
 import type { Pages } from "../lists.ts";
 import { MoreButton } from "./more-button.tsx";
 
 interface SearchedListProps<Row> {
   /** It has rows. */
   readonly list: Pages<Row>;
-  /** One of the rows, and several. */
-  readonly noun: readonly [one: string, several: string];
+  /** One of the rows: "token". */
+  readonly noun: string;
   /** What the search reads: "name or tag". */
   readonly by: string;
   /** The row's texts that it reads. */
@@ -21,8 +22,8 @@ export function SearchedList<Row>({ list, noun, by, texts, children }: SearchedL
   const [text, setText] = useState("");
   const rows = list.rows ?? [];
   const found = rows.filter((row) => matches(texts(row), text));
-  const [one, several] = noun;
-  const count = `${rows.length} ${rows.length === 1 ? one : several}`;
+  const several = `${noun}s`;
+  const all = count(rows.length, noun);
   return (
     <section class="card" aria-label={capitalized(several)}>
       <header>
@@ -35,11 +36,11 @@ export function SearchedList<Row>({ list, noun, by, texts, children }: SearchedL
           onInput={({ currentTarget }) => setText(currentTarget.value)}
         />
         <span class="muted small" role="status">
-          {text === "" ? count : `${found.length} of ${count}`}
+          {text === "" ? all : `${found.length} of ${all}`}
           {list.hasMore && ", and more below"}
         </span>
       </header>
-      {found.length > 0 ? children(found) : <p class="muted">No {one} has all of these words.</p>}
+      {found.length > 0 ? children(found) : <p class="muted">No {noun} has all of these words.</p>}
       <MoreButton list={list} />
     </section>
   );

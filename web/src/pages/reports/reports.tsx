@@ -29,7 +29,7 @@ export function Reports() {
       {rows && rows.length > 0 && (
         <SearchedList
           list={list}
-          noun={["report", "reports"]}
+          noun="report"
           by="name or tag"
           texts={({ meta }) => [meta.name, meta.description, meta.owner, ...meta.tags]}
         >

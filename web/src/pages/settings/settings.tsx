@@ -29,7 +29,7 @@ export function Settings() {
       {rows && rows.length > 0 && (
         <SearchedList
           list={list}
-          noun={["setting", "settings"]}
+          noun="setting"
           by="name, domain or tag"
           texts={({ meta }) => [meta.name, meta.domain, meta.owner, ...meta.tags]}
         >

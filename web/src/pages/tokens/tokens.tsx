@@ -59,7 +59,7 @@ export function Tokens() {
       {rows && rows.length > 0 && (
         <SearchedList
           list={list}
-          noun={["token", "tokens"]}
+          noun="token"
           by="name or domain"
           texts={({ meta }) => [meta.name, meta.domain]}
         >

@@ -30,7 +30,7 @@ export function Workflows() {
       {rows && rows.length > 0 && (
         <SearchedList
           list={list}
-          noun={["workflow", "workflows"]}
+          noun="workflow"
           by="name or tag"
           texts={({ meta }) => [meta.name, meta.description, meta.owner, ...meta.tags]}
         >
