@@ -47,7 +47,7 @@ export async function prepareRequest(
   const expansion = createExpansion(scopeFor(tick, call, preparation.now));
   const built = await build(call, expansion, { runId: tick.result_id, ...preparation });
   const secrets = [...expansion.secrets, ...credentialsOf(authorization)];
-  const note = noteOf(expansion);
+  const note = noteOf(expansion, secrets);
   if ("request" in built) return { request: built.request, secrets, note };
   const reason = createMask(secrets)(built.reason).slice(0, MAX_MESSAGE);
   const message = [reason, note].filter(Boolean).join("; ");
@@ -179,9 +179,11 @@ const credentialsOf = (authorization: Authorization | null): string[] =>
 const present = (values: readonly (string | null | undefined)[]): string[] =>
   values.filter((value) => typeof value === "string");
 
-function noteOf({ unknown }: Expansion): string | null {
+/** A secret of the setting that looks like a reference stays masked. */
+function noteOf({ unknown }: Expansion, secrets: readonly string[]): string | null {
   if (unknown.size === 0) return null;
-  const names = [...unknown].slice(0, 10).map((name) => name.slice(0, 100));
+  const mask = createMask(secrets);
+  const names = [...unknown].slice(0, 10).map((name) => mask(name).slice(0, 100));
   const more = unknown.size > 10 ? ` and ${unknown.size - 10} more` : "";
   return `unknown_variable: ${names.join(", ")}${more} ${unknown.size === 1 ? "has" : "have"} no value`;
 }

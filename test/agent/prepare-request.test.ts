@@ -224,15 +224,16 @@ describe("the variables of a call", () => {
         settings: { custom_variables: { tenant: "blue-team" } },
         token: newToken({
           headers: [pair("X-Key", "%%CLIENT_SECRET%%"), pair("X-To", "{{tenant}}")],
-          parameters: [pair("appid", "hush-hush")],
+          parameters: [pair("appid", "hush-hush"), pair("pin", "{{hush}}")],
         }),
       }),
     });
     expect(target.requests[0]).toMatchObject({
-      url: "/?appid=hush-hush",
+      url: "/?appid=hush-hush&pin=%7B%7Bhush%7D%7D",
       headers: { "x-key": "secret", "x-to": "blue-team" },
     });
-    expect(result.meta.url).toBe(`${target.url}/?appid=********`);
+    expect(result.meta.url).toBe(`${target.url}/?appid=********&pin=********`);
+    expect(result.meta.message).toBe("unknown_variable: ******** has no value");
     expect(JSON.stringify(result)).not.toMatch(/hush|blue-team|"secret"/);
   });
 });
