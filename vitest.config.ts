@@ -91,7 +91,7 @@ function spread(paths: readonly string[], files: Files): TestSpecification[] {
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
-    tags: [{ name: "slow", description: "Waits for clocks, or handles hundreds of megabytes." }],
+    tags: [{ name: "slow", description: "Takes seconds: of waiting, or of work." }],
     projects: [
       {
         test: {

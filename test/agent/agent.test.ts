@@ -188,7 +188,7 @@ describe("an agent", () => {
     expect(target.connections()).toBe(1);
   });
 
-  it("keeps at most 500 runs in flight by default", async () => {
+  it("keeps at most 500 runs in flight by default", { tags: ["slow"] }, async () => {
     await using target = await startHeldTarget();
     const system = newSystem();
     await startAgent(system);
@@ -203,32 +203,38 @@ describe("an agent", () => {
     await expect.poll(() => system.results().length).toBe(501);
   });
 
-  it("keeps places free for others while one owner's runs are slow", async () => {
-    await using slow = await startHeldTarget();
-    await using fast = await startTarget();
-    const system = newSystem();
-    await startAgent(system, { concurrency: 20 });
-    const eve = Array.from({ length: 60 }, (_, at) => tickFor(slow.url, `eve-${at}`));
-    const times = { due_time: NOW + 1000 };
-    const bob = Array.from({ length: 30 }, (_, at) => tickFor(fast.url, `bob-${at}`, times));
-    await system.bus.publishTicks([
-      ...bob.map((tick) => ({ ...tick, owner_hash: "bob" })),
-      ...eve.map((tick) => ({ ...tick, owner_hash: "eve" })),
-    ]);
-    await expect.poll(() => system.clock.advance(5).then(() => slow.requests)).toHaveLength(16);
-    await system.clock.advance(1000);
-    await expect.poll(() => system.clock.advance(5).then(() => system.results())).toHaveLength(30);
-    expect(system.results().every(({ meta }) => meta.result === "COMPLETE")).toBe(true);
-    expect(slow.requests.length).toBeGreaterThanOrEqual(16);
-    slow.release();
-    await expect
-      .poll(async () => {
-        slow.release();
-        await system.clock.advance(5);
-        return system.results();
-      })
-      .toHaveLength(90);
-  });
+  it(
+    "keeps places free for others while one owner's runs are slow",
+    { tags: ["slow"] },
+    async () => {
+      await using slow = await startHeldTarget();
+      await using fast = await startTarget();
+      const system = newSystem();
+      await startAgent(system, { concurrency: 20 });
+      const eve = Array.from({ length: 60 }, (_, at) => tickFor(slow.url, `eve-${at}`));
+      const times = { due_time: NOW + 1000 };
+      const bob = Array.from({ length: 30 }, (_, at) => tickFor(fast.url, `bob-${at}`, times));
+      await system.bus.publishTicks([
+        ...bob.map((tick) => ({ ...tick, owner_hash: "bob" })),
+        ...eve.map((tick) => ({ ...tick, owner_hash: "eve" })),
+      ]);
+      await expect.poll(() => system.clock.advance(5).then(() => slow.requests)).toHaveLength(16);
+      await system.clock.advance(1000);
+      await expect
+        .poll(() => system.clock.advance(5).then(() => system.results()))
+        .toHaveLength(30);
+      expect(system.results().every(({ meta }) => meta.result === "COMPLETE")).toBe(true);
+      expect(slow.requests.length).toBeGreaterThanOrEqual(16);
+      slow.release();
+      await expect
+        .poll(async () => {
+          slow.release();
+          await system.clock.advance(5);
+          return system.results();
+        })
+        .toHaveLength(90);
+    },
+  );
 
   it("frees the place of a workflow between its calls", async () => {
     await using target = await startTarget();

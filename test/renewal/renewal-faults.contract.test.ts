@@ -188,7 +188,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(system.target.requests).toHaveLength(11);
   });
 
-  it("renews 250 tokens of one owner in one go", async () => {
+  it("renews 250 tokens of one owner in one go", { tags: ["slow"] }, async () => {
     await using system = await start(answering(NEW));
     for (let n = 0; n < 250; n += 1) await insertToken(system.store, system.url, {});
     await system.run();

@@ -39,7 +39,7 @@ it("is compressed for clients that accept it", async () => {
   expect(gunzipSync(answer.rawPayload).toString()).toBe(await documentOf());
 });
 
-it("is a valid OpenAPI 3.1 document with valid examples", async () => {
+it("is a valid OpenAPI 3.1 document with valid examples", { tags: ["slow"] }, async () => {
   const config = await createConfig({
     extends: ["recommended-strict"],
     rules: {
@@ -494,10 +494,15 @@ async function runProgram(folder: string): Promise<Created> {
   return JSON.parse(stdout) as Created;
 }
 
-it("generates types that programs compile against, and run against a server", async () => {
-  const { said, created } = await checkPrograms();
-  const { body } = await api.send({ path: `/calls/${created.id}/` });
-  expect(body["meta"]).toMatchObject({ name: "a call" });
-  expect(created.described).toBe("a call   https://api.example.com/");
-  for (const [n, [what, , expected]] of PROGRAMS.entries()) expect(said[n], what).toMatch(expected);
-}, 60_000);
+it(
+  "generates types that programs compile against, and run against a server",
+  { tags: ["slow"] },
+  async () => {
+    const { said, created } = await checkPrograms();
+    const { body } = await api.send({ path: `/calls/${created.id}/` });
+    expect(body["meta"]).toMatchObject({ name: "a call" });
+    expect(created.described).toBe("a call   https://api.example.com/");
+    for (const [n, [what, , expected]] of PROGRAMS.entries())
+      expect(said[n], what).toMatch(expected);
+  },
+);
