@@ -33,7 +33,7 @@ const CALLS: ResourceKind = {
     BY_TAG,
     { flags: "--domain <host>", description: "only calls to this host", query: "domain" },
     {
-      flags: "--auth <auth>",
+      flags: "--auth <setting>",
       description: "only calls that use this setting",
       names: "auth",
       path: (id) => pathOf`/calls/auth/${id}/`,
@@ -64,14 +64,14 @@ const CALLS: ResourceKind = {
     },
     { flags: "--body <text>", description: "body to send", path: "request.body" },
     {
-      flags: "--auth <auth>",
-      description: "id or name of an authentication setting",
+      flags: "--auth <setting>",
+      description: "id or name of an authentication setting; empty: none",
       path: "request.auth_id",
       names: ["auth"],
     },
     {
       flags: "--token <token>",
-      description: "id or name of one of its tokens",
+      description: "id or name of one of its tokens; empty: none",
       path: "request.token_id",
       names: ["tokens"],
     },
@@ -185,7 +185,7 @@ const DEPLOYMENTS: ResourceKind = {
 const AUTH: ResourceKind = {
   name: "auth",
   path: "/auth/",
-  one: "auth",
+  one: "authentication setting",
   description: "Authentication settings, which calls use.",
   isNamed: true,
   columns: [ID, NAME, column("TYPE", "settings.auth_type"), column("DOMAIN", "meta.domain"), TAGS],
@@ -204,7 +204,7 @@ const TOKENS: ResourceKind = {
   columns: [ID, NAME, column("AUTH", "meta.auth_id"), column("EXPIRES", "token.expire_time")],
   filters: [
     {
-      flags: "--auth <auth>",
+      flags: "--auth <setting>",
       description: "only tokens of this setting",
       names: "auth",
       path: (id) => pathOf`/tokens/auth/${id}/`,

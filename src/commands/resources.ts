@@ -206,7 +206,7 @@ const withRequired = ({ always }: ResourceKind, change: Json, object: Json): Jso
 
 async function valueOf(api: Api, field: BodyField, value: string | readonly string[] | undefined) {
   const one = async (text: string): Promise<unknown> => {
-    if (field.names) return (await findObject(api, field.names, text)).id;
+    if (field.names) return text === "" ? null : (await findObject(api, field.names, text)).id;
     return field.read ? field.read(text) : text;
   };
   return typeof value === "object" ? Promise.all(value.map(one)) : one(value ?? "");
@@ -237,12 +237,9 @@ const nameOf = (flags: string): string =>
     .replace(/^--([\w-]+).*$/, "$1")
     .replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 
-const plural = ({ name }: ResourceKind): string =>
-  name === "auth" ? "authentication settings" : name;
-/** The singular with its article, if it has one. */
-const single = (kind: ResourceKind): string =>
-  kind.name === "auth" ? plural(kind) : `a ${kind.one}`;
-const argumentOf = ({ one }: ResourceKind): string => `<${one}>`;
+const plural = ({ one }: ResourceKind): string => `${one}s`;
+const single = ({ one }: ResourceKind): string => `${one.startsWith("a") ? "an" : "a"} ${one}`;
+const argumentOf = ({ one }: ResourceKind): string => `<${one.split(" ").at(-1)}>`;
 const idOf = ({ isNamed }: ResourceKind): string => (isNamed ? "its id, or its name" : "its id");
 const exampleOf = ({ isNamed, name }: ResourceKind): string =>
   isNamed ? (name === "calls" ? "Shop" : "NAME") : "ID";

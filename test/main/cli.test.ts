@@ -186,6 +186,18 @@ it("a setting keeps its domain in a change that does not give it", async () => {
   expect((await get()).meta.domain).toBe("pay.example");
 });
 
+it("an empty option clears the setting of a call", async () => {
+  using folder = makeFolder();
+  const file = join(folder.path, "auth.json");
+  writeFileSync(file, '{"meta": {"domain": "pay.example"}, "settings": {"auth_type": "MANUAL"}}');
+  await sonde("auth", "create", "--file", file, "--name", "Pay");
+  await sonde("calls", "create", "--name", "Pay", "--url", "https://pay.example/", "--auth", "Pay");
+  const get = async () => JSON.parse((await sonde("calls", "get", "Pay", "--json")).stdout);
+  expect(await get()).toMatchObject({ request: { auth_id: expect.stringMatching(/^\w{26}$/) } });
+  await sonde("calls", "update", "Pay", "--auth", "");
+  expect(await get()).toMatchObject({ request: { auth_id: null } });
+});
+
 describe("a list", () => {
   it("is a table for people and a line per object for programs, up to its limit", async () => {
     const names = ["List 1", "List 2", "List 3"];
@@ -213,7 +225,7 @@ describe("a list", () => {
 
   it("refuses filters that it cannot combine", async () => {
     await expect(sonde("calls", "list", "--auth", "x", "--domain", "y")).rejects.toThrow(
-      "--domain <host> and --auth <auth> cannot be combined",
+      "--domain <host> and --auth <setting> cannot be combined",
     );
     await expect(sonde("deployments", "list", "--call", "x", "--workflow", "y")).rejects.toThrow(
       "--call <call> and --workflow <workflow> cannot be combined",
