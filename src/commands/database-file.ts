@@ -3,7 +3,7 @@
 import type { Config } from "../config/config.ts";
 import { databaseFileOf } from "../compose/store.ts";
 import { count } from "../model/count.ts";
-import { isMissing, openDataDir } from "../runtime/data-dir.ts";
+import { existingDataDir, isMissing, openDataDir } from "../runtime/data-dir.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Contents } from "../store/backup.ts";
 import { lockForProcess } from "../store/process-lock.ts";
@@ -25,8 +25,7 @@ export function databaseFileIn(config: Config): DatabaseFile {
 
 /** Throws with one line for the operator if the data folder has no database. */
 export function existingDatabaseIn(config: Config): DatabaseFile {
-  const found = databaseFileIn(config);
-  if (!isMissing(found.path)) return found;
+  if (!isMissing(databaseFileOf(existingDataDir(config.dataDir)))) return databaseFileIn(config);
   throw new Error(
     `the data folder ${config.dataDir} has no database: set SONDE_DATA_DIR to the folder of the service`,
   );

@@ -20,7 +20,7 @@ import type { Context } from "./command.ts";
 import { actorIn, addOwnerOptions } from "./option-values.ts";
 import type { OwnerOptions } from "./option-values.ts";
 import { shellWord } from "./shell-word.ts";
-import { ACTOR, audit, withStore } from "./with-store.ts";
+import { ACTOR, audit, withNewStore, withStore } from "./with-store.ts";
 
 const PAGE = 1000;
 
@@ -89,7 +89,7 @@ function nameOfKey(name: string): string {
 async function createKey({ config, print }: Context, options: KeyOptions): Promise<void> {
   const { level: access_level, name } = options;
   const { owner, org } = actorIn(options) ?? { owner: FIRST_OWNER, org: null };
-  await withStore(config(), async (store) => {
+  await withNewStore(config(), async (store) => {
     const issued = await issueKey(store, ACTOR, { owner, org, access_level, name });
     const { key_id: id, api_key, ...key } = issued as IssuedKey; // a new id is never taken
     print(`${JSON.stringify({ id, api_key, ...key })}\n`);

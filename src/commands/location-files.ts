@@ -11,7 +11,7 @@ import type { Store } from "../store/store.ts";
 import type { Context } from "./command.ts";
 import { writeBundle } from "./location-bundle.ts";
 import { shellWord } from "./shell-word.ts";
-import { audit, withStore } from "./with-store.ts";
+import { audit, withNewStore, withStore } from "./with-store.ts";
 import { writeFiles } from "./written-files.ts";
 import type { WrittenFile } from "./written-files.ts";
 
@@ -38,7 +38,7 @@ export async function printAgentEnvironment(
 
 export async function writeNatsConfig(context: Context, { out }: HandOver): Promise<void> {
   const config = context.config();
-  await withStore(config, async (store) => {
+  await withNewStore(config, async (store) => {
     const access = await openLocationAccess(store, config);
     const accounts = access.natsAccounts(await store.locations.list(), await store.now());
     if (out === undefined) return context.print(accounts);

@@ -20,7 +20,7 @@ import {
 } from "./location-files.ts";
 import type { HandOver } from "./location-files.ts";
 import { wholeNumberOf } from "./option-values.ts";
-import { audit, withStore } from "./with-store.ts";
+import { audit, withNewStore, withStore } from "./with-store.ts";
 
 const MAX_GRACE_HOURS = 720;
 const AN_ID = "a location's id, from `sonde locations list`";
@@ -111,7 +111,7 @@ async function addLocation(
   checkLocationId(id);
   const settings = config();
   // If the hand-over fails, for example because the file exists, no location is added.
-  await withStore(settings, (store) =>
+  await withNewStore(settings, (store) =>
     store.transaction(async (within) => {
       const location = await insertLocation(within, { id, label, region });
       await handOver(within, { config: settings, location, options: { bundle }, print });

@@ -11,7 +11,7 @@ import type { Context } from "./command.ts";
 import { actorIn, addOwnerOptions, wholeNumberOf } from "./option-values.ts";
 import type { OwnerOptions } from "./option-values.ts";
 import { abortOnStop } from "./stop-signal.ts";
-import { ACTOR, withStore } from "./with-store.ts";
+import { ACTOR, withNewStore } from "./with-store.ts";
 
 const DEFAULT_FREQUENCY = 5;
 /** On a file, a running service waits for its turn to write: for at most one transaction. */
@@ -66,7 +66,7 @@ async function fillWithResults(context: Context, options: SimulateOptions): Prom
   using stop = abortOnStop(
     (signal) => `ended by ${signal} before it was complete: run the same command to complete it`,
   );
-  await withStore(config, async (store) => {
+  await withNewStore(config, async (store) => {
     await ensureLocation(store, config.location, { served: false });
     const period = weeksUpTo(await store.now(), weeks);
     const total = runsIn({ plan, ...period });

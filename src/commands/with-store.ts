@@ -1,8 +1,10 @@
 // The store of a command, and its entries in the audit trail.
+import { isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
 import type { AuditEntry } from "../model/audit.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { Store } from "../store/store.ts";
+import { existingDatabaseIn } from "./database-file.ts";
 
 /** The actor of commands in the audit trail. */
 export const ACTOR = "command line";
@@ -24,9 +26,21 @@ export async function audit(
 
 /**
  * Opens the configured store, which migrates its schema unless SONDE_MIGRATE is off, and closes it
- * when the work is done.
+ * when the work is done. Rejects if the data folder has no database.
  */
 export async function withStore(
+  config: Config,
+  work: (store: Store) => Promise<void>,
+): Promise<void> {
+  if (!config.databaseUrl && isHub(config)) existingDatabaseIn(config);
+  await withNewStore(config, work);
+}
+
+/**
+ * Like `withStore`, but creates a missing database: for commands that may come before the first
+ * start.
+ */
+export async function withNewStore(
   config: Config,
   work: (store: Store) => Promise<void>,
 ): Promise<void> {

@@ -115,17 +115,11 @@ describe("the command line", () => {
       ["keys", "revoke"],
       "keys revoke needs <id>: a key's id, from `sonde keys list`; see `sonde keys revoke --help`",
     ],
-    [["keys", "revoke", "nope"], "no active key 'nope'; `sonde keys list` shows them"],
-    [["keys", "link", "nope"], "no active key 'nope'; `sonde keys list` shows them"],
     [["stats", "rebuild", "--from", "x"], "--from: 'x' is not an ISO 8601 date or date-time"],
     [["stats", "rebuild", "--to", ""], "--to: '' is not an ISO 8601 date or date-time"],
     [
       ["stats", "rebuild", "--from", "2026-10-02", "--to", "2026-10-01"],
       "--to: '2026-10-01' is not after --from '2026-10-02'",
-    ],
-    [
-      ["stats", "rebuild", "--call", "nope"],
-      "--call: no call 'nope' has results or statistics; without --call, all are checked",
     ],
     [
       ["locations", "add"],
@@ -141,6 +135,22 @@ describe("the command line", () => {
       expect.objectContaining({ message }),
     );
     expect(print).not.toHaveBeenCalled();
+  });
+
+  it.concurrent.each([
+    [["keys", "revoke", "nope"], "no active key 'nope'; `sonde keys list` shows them"],
+    [["keys", "link", "nope"], "no active key 'nope'; `sonde keys list` shows them"],
+    [
+      ["stats", "rebuild", "--call", "nope"],
+      "--call: no call 'nope' has results or statistics; without --call, all are checked",
+    ],
+  ])("rejects %j, which is not in the database", async (args, message) => {
+    using folder = makeFolder();
+    const environment = { SONDE_DATA_DIR: folder.dataDir };
+    await runCommand(["migrate"], environment, () => undefined);
+    await expect(runCommand(args, environment, () => undefined)).rejects.toThrow(
+      expect.objectContaining({ message }),
+    );
   });
 });
 
@@ -282,6 +292,21 @@ it("refuses the hub's commands on a machine that runs only agents", async () => 
     ]);
   }
   expect(existsSync(join(folder.dataDir, "sonde.db"))).toBe(false);
+});
+
+it("creates no database to list or change what another folder has", async () => {
+  using folder = makeFolder();
+  for (const args of [
+    ["keys", "list"],
+    ["locations", "remove", "paris"],
+    ["agents", "list"],
+    ["audit", "list"],
+    ["retention", "run"],
+  ])
+    await expect(runCommand(args, { SONDE_DATA_DIR: folder.dataDir }, () => {})).rejects.toThrow(
+      `the data folder ${folder.dataDir} has no database: set SONDE_DATA_DIR to the folder of the service`,
+    );
+  expect(existsSync(folder.dataDir)).toBe(false);
 });
 
 it("prints the effective settings without secrets", async () => {
