@@ -161,7 +161,9 @@ function unknownVariables(env: Environment): string[] {
   );
   return unknown.map((name) => {
     const completed = known.find((setting) => setting.startsWith(name));
-    return `${name} is not a setting: did you mean ${completed ?? closest(name, known)}?`;
+    const ending = known.filter((setting) => setting.endsWith(name.slice(PREFIX.length - 1)));
+    const nearest = completed ?? closest(name, ending.length > 0 ? ending : known);
+    return `${name} is not a setting: did you mean ${nearest}?`;
   });
 }
 

@@ -430,6 +430,8 @@ describe("an unknown variable", () => {
     ["SONDE_NATS_URLS", "SONDE_NATS_URL"],
     ["SONDE_MASTERKEY", "SONDE_MASTER_KEY"],
     ["SONDE_PORT_FILE", "SONDE_PORT"],
+    ["SONDE_URL", "SONDE_API_URL"],
+    ["SONDE_KEY", "SONDE_API_KEY"],
   ])("%s is a fault that suggests %s", (name, nearest) => {
     expect(faultsOf({ [name]: "1" })).toEqual([
       `${name} is not a setting: did you mean ${nearest}?`,
