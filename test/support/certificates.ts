@@ -35,6 +35,9 @@ export interface Certificates {
   readonly weak: Certificate;
   /** Signed by a CA unknown to `trusting`. */
   readonly ofStranger: Certificate;
+  /** Signed by an intermediate authority, which has expired or is not valid yet. */
+  readonly ofExpired: Certificate;
+  readonly ofNotYetValid: Certificate;
 }
 
 const LOOPBACK = "DNS:localhost,IP:127.0.0.1,IP:::1";
@@ -45,6 +48,11 @@ export function createCertificates(): Certificates {
     const { makeRoot, sign } = createWorkshop(folder);
     const authority = makeRoot("authority", "CN=Test authority", "CA:TRUE");
     makeRoot("stranger", "CN=Unknown authority", "CA:TRUE");
+    const below = (order: Order): Certificate => {
+      const { cert } = sign({ ...order, san: undefined, constraint: "CA:TRUE" });
+      const leaf = sign({ name: `of-${order.name}`, authority: order.name });
+      return { ...leaf, cert: leaf.cert + cert };
+    };
     return {
       trusting: createSecureContext({
         ca: [...rootCertificates, authority.cert],
@@ -66,6 +74,8 @@ export function createCertificates(): Certificates {
       ),
       weak: sign({ name: "weak", key: "rsa:1024" }),
       ofStranger: sign({ name: "foreign", authority: "stranger" }),
+      ofExpired: below({ name: "old", fromDay: -30, toDay: -1 }),
+      ofNotYetValid: below({ name: "future", fromDay: 5 }),
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -80,6 +90,8 @@ interface Order {
   readonly san?: string | undefined;
   /** For `openssl req -newkey`; default: an elliptic curve. */
   readonly key?: string;
+  /** Default: CA:FALSE. */
+  readonly constraint?: string;
   /** Days from now. */
   readonly fromDay?: number;
   readonly toDay?: number;
@@ -89,6 +101,7 @@ const DEFAULTS = {
   authority: "authority",
   subject: "CN=Test target",
   san: LOOPBACK,
+  constraint: "CA:FALSE",
   fromDay: -1,
   toDay: 30,
 };
@@ -125,8 +138,8 @@ function createWorkshop(folder: string): Workshop {
       return read(name);
     },
     sign: (order) => {
-      const { name, authority, subject, san, fromDay, toDay } = { ...DEFAULTS, ...order };
-      writeFileSync(join(folder, `${name}.cnf`), configuration(name, san));
+      const { name, authority, subject, fromDay, toDay } = { ...DEFAULTS, ...order };
+      writeFileSync(join(folder, `${name}.cnf`), configuration({ ...DEFAULTS, ...order }));
       writeFileSync(join(folder, `${name}.index`), "");
       openssl("req -nodes", {
         ...(order.key === undefined ? newKey : { newkey: order.key }),
@@ -155,7 +168,7 @@ const day = (fromNow: number): string =>
     .replaceAll(/[-:T]|\.\d+/g, "")
     .slice(2);
 
-const configuration = (name: string, san: string | undefined): string => `
+const configuration = ({ name, san, constraint }: Order): string => `
 [ca]
 default_ca = test
 [test]
@@ -168,6 +181,6 @@ x509_extensions = leaf
 [any]
 commonName = supplied
 [leaf]
-basicConstraints = CA:FALSE
+basicConstraints = ${constraint}
 ${san === undefined ? "" : `subjectAltName = ${san}`}
 `;

@@ -106,10 +106,21 @@ export function connectFailure(cause: unknown, target: string): CallFailure {
   );
 }
 
+/** Begins Node's code for a certificate's dates if these are not the server's own certificate's. */
+export const OF_AUTHORITY = "AUTHORITY_";
+
 const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
   CERT_HAS_EXPIRED: ["tls_expired", "the certificate has expired"],
   CERT_NOT_YET_VALID: ["tls_not_yet_valid", "the certificate is not valid yet"],
   ERR_TLS_CERT_ALTNAME_INVALID: ["tls_name_mismatch", "the certificate is for another host"],
+  [OF_AUTHORITY + "CERT_HAS_EXPIRED"]: [
+    "tls_untrusted",
+    "the certificate of an authority in the chain has expired",
+  ],
+  [OF_AUTHORITY + "CERT_NOT_YET_VALID"]: [
+    "tls_untrusted",
+    "the certificate of an authority in the chain is not valid yet",
+  ],
   DEPTH_ZERO_SELF_SIGNED_CERT: ["tls_self_signed", "the certificate is self-signed"],
   SELF_SIGNED_CERT_IN_CHAIN: [
     "tls_untrusted",

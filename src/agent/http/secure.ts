@@ -9,7 +9,7 @@ import type { Certificate } from "../../model/certificate.ts";
 import { DAY_MS } from "../../model/periods.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
-import { CallFailure, handshakeFailure } from "./failure.ts";
+import { CallFailure, handshakeFailure, OF_AUTHORITY } from "./failure.ts";
 import { beginWait } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 
@@ -31,7 +31,8 @@ export async function secure(clock: Clock, trace: Trace, handshake: Handshake): 
   const ended = clock.monotonic();
   try {
     trace.certificate = certificate ? shownCertificate(certificate, clock.now()) : null;
-    if (!handshake.insecureTls && !secured.authorized) throw handshakeFailure(distrust(secured));
+    if (!handshake.insecureTls && !secured.authorized)
+      throw handshakeFailure(distrust(secured, isInForce(certificate, clock.now())));
   } catch (cause) {
     secured.destroy();
     handshake.socket.destroy();
@@ -110,11 +111,22 @@ function identityIn(certificate: X509Certificate | undefined): object {
     : (certificate?.toLegacyObject() ?? {});
 }
 
-/** An error with Node's code, found in a field that is typed as an error. */
-const distrust = ({ authorizationError }: TLSSocket): Error =>
-  Object.assign(new Error("the server's certificate is not trusted"), {
-    code: String(authorizationError),
+/**
+ * An error with Node's code, found in a field that is typed as an error. Node does not say whose
+ * dates are at fault.
+ */
+function distrust({ authorizationError }: TLSSocket, inForce: boolean): Error {
+  const code = String(authorizationError);
+  const ofAuthority = inForce && ["CERT_HAS_EXPIRED", "CERT_NOT_YET_VALID"].includes(code);
+  return Object.assign(new Error("the server's certificate is not trusted"), {
+    code: ofAuthority ? OF_AUTHORITY + code : code,
   });
+}
+
+const isInForce = (certificate: X509Certificate | undefined, now: number): boolean =>
+  certificate !== undefined &&
+  certificate.validFromDate.getTime() <= now &&
+  now < certificate.validToDate.getTime();
 
 // OpenSSL's text for a malformed time, which Node may turn into an invalid date or a wrong one.
 const BAD_TIME = "Bad time value";

@@ -142,6 +142,15 @@ describe("a target with", () => {
     await expect.poll(() => target.open()).toBe(0);
   });
 
+  it.each([
+    ["has expired", certificates.ofExpired],
+    ["is not valid yet", certificates.ofNotYetValid],
+  ])("a certificate of an authority that %s is not out of date itself", async (fault, tls) => {
+    await using target = await startTarget(undefined, { tls });
+    const { message } = await call(target.url, { secureContext });
+    expect(message).toBe(`tls_untrusted: the certificate of an authority in the chain ${fault}`);
+  });
+
   it.each(FAULTS.slice(0, 6))("%s is called nevertheless with insecure-tls", async (_, tls) => {
     await using target = await startTarget(undefined, { tls });
     const outcome = await call(target.url, {
