@@ -70,6 +70,14 @@ describe("the body of a response", () => {
     });
   });
 
+  it("is reported if its type is given twice", async () => {
+    const type = "text/plain; charset=utf-8";
+    const content = await contentOf((_, response) => {
+      response.setHeader("content-type", [type, type]).end("text");
+    });
+    expect(content).toMatchObject({ encoding: "utf-8", content: "text" });
+  });
+
   it("is decoded, and its size is the decoded one", async () => {
     const text = "hello ".repeat(1000);
     expect(await contentOf(answering("text/plain", gzipSync(text), "gzip"))).toMatchObject({

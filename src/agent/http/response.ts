@@ -184,7 +184,7 @@ function textOf(
   bytes: Buffer,
   contentType: string,
 ): Pick<Content, "encoding" | "content"> | undefined {
-  const [, label = "utf-8"] = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(contentType) ?? [];
+  const [, label = "utf-8"] = /;\s*charset\s*=\s*"?([^",;\s]+)/i.exec(contentType) ?? [];
   try {
     const decoder = new TextDecoder(label, { fatal: true });
     const content = decoder.decode(bytes);
