@@ -159,13 +159,14 @@ function withoutStackTraces(socket: Socket): void {
   };
 }
 
-const overdue = ({ phases }: Trace): CallFailure =>
-  new CallFailure(
-    "timeout",
+function overdue({ phases }: Trace): CallFailure {
+  if (phases.upload === null) return new CallFailure("timeout", "the request was not sent in time");
+  const text =
     phases.processing === null
       ? "no response arrived in time"
-      : "the response did not complete in time",
-  );
+      : "the response did not complete in time";
+  return new CallFailure("timeout", text);
+}
 
 const tooLarge = (): CallFailure =>
   new CallFailure(

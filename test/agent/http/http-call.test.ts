@@ -491,6 +491,16 @@ describe("the deadline", () => {
     },
   );
 
+  it("ends a call to a target that does not read the whole request", async () => {
+    await using target = await startRawTarget((socket) => void socket.pause());
+    const outcome = await call(target.url, {
+      request: { method: "POST", body: "x".repeat(24 * MIB) },
+      behaviour: { timeoutMs: 1000 },
+    });
+    expect(outcome.message).toBe("timeout: the request was not sent in time");
+    expect(timingOfCall(outcome).upload).toBeNull();
+  });
+
   it("ends a call whose connection is not accepted", async () => {
     await using hole = await startBlackHole();
     const url = `http://127.0.0.1:${hole.port}/`;
