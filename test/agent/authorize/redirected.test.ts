@@ -92,11 +92,18 @@ it("a body that a redirect drops is not signed", async () => {
   expect(payloads).toEqual(["signed", ""]);
 });
 
-it("a request to another host is not signed", async () => {
-  await using other = await startTarget((_, response) => response.end());
+it.each([
+  ["OAUTH1", onTarget("OAUTH1")],
+  ["AMAZON", onTarget("AMAZON", { region: "us-east-1", service: "s3" })],
+])("a request to another host has nothing of an %s signature", async (_, setting) => {
+  await using other = await startTarget((_request, response) => response.end());
   await using target = await redirectingTo(other.url);
-  await callSigned(target, onTarget("OAUTH1"));
-  expect(other.requests[0]?.headers).not.toHaveProperty("authorization");
+  await callSigned(target, setting);
+  const [received] = other.requests;
+  expect(received?.headers).not.toHaveProperty("authorization");
+  expect(Object.keys(received?.headers ?? {}).filter((name) => name.startsWith("x-amz-"))).toEqual(
+    [],
+  );
 });
 
 it("a redirect that cannot be signed is not followed", async () => {
