@@ -1,6 +1,5 @@
 // Shows a command's progress on stderr: a bar on a terminal, a line every few seconds elsewhere.
 // The command's results go to stdout.
-import type { Clock } from "../runtime/clock.ts";
 import { systemClock } from "../runtime/clock.ts";
 
 export interface ProgressOptions {
@@ -9,7 +8,6 @@ export interface ProgressOptions {
   readonly total: number | undefined;
   /** The unit's plural, such as `results`. */
   readonly unit: string;
-  readonly clock?: Clock;
   readonly output?: Pick<NodeJS.WriteStream, "isTTY" | "write">;
 }
 
@@ -21,14 +19,8 @@ const BAR_WIDTH = 30;
 /** Returns to the start of a terminal's line, and erases it. */
 const ERASE_LINE = "\r\u001B[K";
 
-export function createProgress({
-  label,
-  total,
-  unit,
-  clock = systemClock,
-  output = process.stderr,
-}: ProgressOptions) {
-  const started = clock.monotonic();
+export function createProgress({ label, total, unit, output = process.stderr }: ProgressOptions) {
+  const started = systemClock.monotonic();
   let [done, shown] = [0, started];
   const text = (now: number): string => {
     const seconds = (now - started) / 1000;
@@ -52,7 +44,7 @@ export function createProgress({
     /** Advances by this many units. */
     advance(units: number): void {
       done = Math.min(total ?? Infinity, done + units);
-      const now = clock.monotonic();
+      const now = systemClock.monotonic();
       if (now - shown >= (output.isTTY ? BAR_EVERY_MS : LINE_EVERY_MS)) show(now);
     },
     /** Clears the bar for one of the command's own lines; the next update shows it again. */
@@ -61,7 +53,7 @@ export function createProgress({
     },
     /** Shows the final state. */
     end(): void {
-      show(clock.monotonic());
+      show(systemClock.monotonic());
       if (output.isTTY) output.write("\n");
     },
   };

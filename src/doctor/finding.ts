@@ -63,7 +63,7 @@ export const EXIT_CODES: Readonly<Record<DoctorReport["state"], number>> = {
  * Turns an error into a finding. Our messages say what happened and, after a colon outside
  * parentheses, what to do.
  */
-export function failureOf(cause: unknown, advice = "see the log of the service"): Finding {
+export function failureOf(cause: unknown): Finding {
   const message = cause instanceof Error ? cause.message : String(cause);
   let depth = 0;
   for (let at = message.length - 1; at > 0; at -= 1) {
@@ -73,5 +73,5 @@ export function failureOf(cause: unknown, advice = "see the log of the service")
     else if (depth === 0 && letter === ":" && message[at + 1] === " ")
       return failure(message.slice(0, at), message.slice(at + 2));
   }
-  return failure(message, advice);
+  return failure(message, "see the log of the service");
 }

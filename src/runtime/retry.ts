@@ -27,7 +27,7 @@ export const retryDelayMs = (failures: number): number =>
  */
 export async function retry<T>(
   work: (leftMs: number) => Promise<T>,
-  options: RetryOptions = {},
+  options: RetryOptions,
 ): Promise<T> {
   const { clock = systemClock, delayMs = retryDelayMs, withinMs = Infinity, signal } = options;
   const end = clock.monotonic() + withinMs;
