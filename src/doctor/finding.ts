@@ -3,7 +3,7 @@ import type { Static } from "typebox";
 import { Type } from "../model/type.ts";
 
 /** Best to worst; skipped checks do not count. */
-export const STATES = ["skipped", "ok", "warning", "failure"] as const;
+const STATES = ["skipped", "ok", "warning", "failure"] as const;
 export type State = (typeof STATES)[number];
 
 const Finding = Type.Object({

@@ -136,7 +136,7 @@ async function viewService(
   }
 }
 
-export function locationsOf(
+function locationsOf(
   agents: readonly ListedAgent[],
   deployments: ReadonlyMap<string, number>,
   now: number,

@@ -14,11 +14,11 @@ export const isOf = ({ owner, org }: Actor, column: OrgColumn): RawBuilder<boole
     : sql`(${sql.ref(OWNER[column])} = ${owner} and ${sql.ref(column)} = ${org})`;
 
 /** True for the rows of other owners, also if the row has no organization. */
-export const isNotOf = ({ owner, org }: Actor, column: OrgColumn): RawBuilder<boolean> =>
+const isNotOf = ({ owner, org }: Actor, column: OrgColumn): RawBuilder<boolean> =>
   sql`(${sql.ref(OWNER[column])} <> ${owner} or ${isOutside(org, column)})`;
 
 /** True for rows whose organization is not `org`; null counts as a value of its own. */
-export const isOutside = (org: string | null, column: OrgColumn): RawBuilder<boolean> =>
+const isOutside = (org: string | null, column: OrgColumn): RawBuilder<boolean> =>
   sql`${sql.ref(column)} is distinct from ${org}`;
 
 export type Access = "owner" | "org" | "community";

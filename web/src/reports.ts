@@ -10,7 +10,7 @@ export const REPORT_KINDS = ["DAY", "WEEK", "MONTH", "YEAR"] as const;
 export type ReportKind = (typeof REPORT_KINDS)[number];
 
 /** Which calls are timed. */
-export const REPORT_TYPES = ["COMPLETE", "ALL"] as const;
+const REPORT_TYPES = ["COMPLETE", "ALL"] as const;
 export type ReportType = (typeof REPORT_TYPES)[number];
 
 /** One period of a row: `stat` is null without such calls, `adv_stat` without runs. */
