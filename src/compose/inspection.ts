@@ -109,15 +109,10 @@ async function spoolsOf(
   ops: (path: string) => Promise<OpsAnswer>,
 ): Promise<SpoolFacts[]> {
   const metrics = await ops("/metrics").catch(() => undefined);
-  const reports = metrics && readSamples(metrics.text).sum("sonde_agent_spooled_reports");
-  if (reports !== undefined)
-    return [
-      {
-        file: `the spool in ${dataDir}`,
-        reports,
-        bytes: (metrics && readSamples(metrics.text).sum("sonde_agent_spool_bytes")) ?? 0,
-      },
-    ];
+  const samples = metrics && readSamples(metrics.text);
+  const reports = samples?.sum("sonde_agent_spooled_reports");
+  const bytes = samples?.sum("sonde_agent_spool_bytes") ?? 0;
+  if (reports !== undefined) return [{ file: `the spool in ${dataDir}`, reports, bytes }];
   const names = existsSync(dataDir) ? readdirSync(dataDir) : [];
   const files = names.filter((name) => /^spool(?:-\d+)?\.db$/.test(name)).toSorted();
   return files.map((name) => join(dataDir, name)).map((file) => ({ file, ...spoolSize(file) }));
