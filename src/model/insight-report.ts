@@ -13,6 +13,7 @@ import type { ResultCode } from "./result.ts";
 import type { LatencyCount, LocationLatencies, LocationSpread, Score } from "./score.ts";
 import { advancedStatOf } from "./stat.ts";
 import type { AdvancedStat, PeriodSummaries } from "./stat.ts";
+import { NO_PHASES } from "./timing.ts";
 
 /** How many results at a location ended with this code and took this long. */
 export interface CountedLatency extends LatencyCount {
@@ -115,14 +116,7 @@ const NO_STAT: Omit<AdvancedStat, "pass_percent"> = {
   p95: null,
   p99: null,
   missed: 0,
-  phases: {
-    dns: null,
-    tcp: null,
-    handshake: null,
-    upload: null,
-    processing: null,
-    download: null,
-  },
+  phases: NO_PHASES,
 };
 
 function locationOf(

@@ -59,16 +59,17 @@ export const ReportedTimingSchema = Type.Object({
 
 export type ReportedTiming = Static<typeof ReportedTimingSchema>;
 
-export const NO_TIMING: Timing = {
+/** Where no phase was reached. */
+export const NO_PHASES: Readonly<Record<Phase, null>> = {
   dns: null,
   tcp: null,
   handshake: null,
   upload: null,
   processing: null,
   download: null,
-  total: null,
-  uncertainty: null,
 };
+
+export const NO_TIMING: Timing = { ...NO_PHASES, total: null, uncertainty: null };
 
 /** Converts to whole microseconds, in which results are stored and summed. */
 export const toMicros = (ms: number | null): number | null =>

@@ -3,21 +3,13 @@ import { insightId } from "../../src/model/insight.ts";
 import type { InsightDetails, InsightKind } from "../../src/model/insight.ts";
 import { ownedBy } from "../../src/model/access.ts";
 import type { Actor } from "../../src/model/access.ts";
+import { NO_PHASES } from "../../src/model/timing.ts";
 import type { Store } from "../../src/store/store.ts";
 import { scoreOf } from "./score.ts";
 
 /** A Monday. */
 export const WEEK = Date.UTC(2026, 8, 21);
 export const WEEK_MS = 7 * 86_400_000;
-
-const NO_PHASES = {
-  dns: null,
-  tcp: null,
-  handshake: null,
-  upload: null,
-  processing: null,
-  download: null,
-};
 
 export interface GivenInsight {
   readonly call_id: string;

@@ -4,6 +4,7 @@ import type { Certificate } from "../../model/certificate.ts";
 import type { Content } from "../../model/content.ts";
 import type { Result } from "../../model/result.ts";
 import type { HttpRequest } from "./http-request.ts";
+import { NO_PHASES } from "../../model/timing.ts";
 import type { Phase, Timing } from "../../model/timing.ts";
 import type { Clock } from "../../runtime/clock.ts";
 
@@ -52,14 +53,7 @@ export function newTrace(
   const [started, busy] = [clock.monotonic(), clock.busy()];
   return {
     request,
-    phases: {
-      dns: null,
-      tcp: null,
-      handshake: null,
-      upload: null,
-      processing: null,
-      download: null,
-    },
+    phases: { ...NO_PHASES },
     started,
     ended: started,
     busyAtStart: busy,
