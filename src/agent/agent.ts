@@ -39,11 +39,10 @@ export interface AgentSettings {
   readonly spoolPath?: string;
   /** Spools of former agents to move into this one's; default: none. */
   readonly leftSpoolPaths?: readonly string[];
-  /** Maximum calls at a time; default 500. */
-  readonly concurrency?: number;
+  /** Maximum calls at a time. */
+  readonly concurrency: number;
 }
 
-const DEFAULT_CONCURRENCY = 500;
 const STOP_WITHIN_MS = 10_000;
 
 export type Agent = ReturnType<typeof createAgent>;
@@ -54,7 +53,6 @@ export function createAgent(given: AgentSettings) {
     ...given,
     clock: createHubClock(given.clock),
     log: given.log.child({ location_id: locationId, agent_id: agentId }),
-    concurrency: given.concurrency ?? DEFAULT_CONCURRENCY,
   };
   settings.metrics.capacity.set(settings.concurrency);
   const { spool, kept, publisher } = createReporting(settings);
@@ -114,7 +112,6 @@ function sizeOf(spool: Spool | undefined): Pick<Condition, "spool"> {
 /** The clock follows the hub's time, and each line of the log names the agent. */
 interface Settings extends AgentSettings {
   readonly clock: HubClock;
-  readonly concurrency: number;
 }
 
 const createCaller = (settings: Settings) =>

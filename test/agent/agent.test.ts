@@ -55,6 +55,7 @@ const newAgent = (
     agentId: "agent-1",
     version: "1.2.3",
     egress: parseEgressAllow(["127.0.0.1"]),
+    concurrency: 500,
     ...settings,
   });
 

@@ -54,6 +54,7 @@ async function startSystem({ start }: Adapter) {
         agentId,
         version: "1.2.3",
         egress: parseEgressAllow(["127.0.0.1"]),
+        concurrency: 500,
       });
       const untrack = track(agentId);
       await agent.start();

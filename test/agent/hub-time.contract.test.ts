@@ -57,6 +57,7 @@ async function startSystem({ start }: Adapter, { wrongBy = 0, hubAnswers = true 
     agentId: "agent-1",
     version: "1.2.3",
     egress: parseEgressAllow(["127.0.0.1"]),
+    concurrency: 500,
   });
   stack.defer(track("agent-1"));
   await agent.start();

@@ -33,8 +33,8 @@ async function startAgents(agents: number, authority: string) {
   for (const [at, thread] of threads.entries()) {
     const agentId = `agent-${at + 1}`;
     const locationKeys = [new Uint8Array(32)] as const;
-    const order = { locationId: "local", agentId, locationKeys, egressAllow: [authority] };
-    const agent = thread.service(order, bus, own);
+    const order = { locationId: "local", agentId, concurrency: 500, egressAllow: [authority] };
+    const agent = thread.service({ ...order, locationKeys }, bus, own);
     await agent.start();
     stack.defer(() => agent.stop());
   }

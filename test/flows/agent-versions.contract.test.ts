@@ -50,6 +50,7 @@ async function startSystem() {
         agentId: "agent-1",
         version: "1.2.3",
         egress: parseEgressAllow([]),
+        concurrency: 1,
       });
       running.defer(track("agent-1"));
       running.use(disposable(agent));

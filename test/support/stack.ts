@@ -37,7 +37,7 @@ export interface StackOptions {
   /** The clock of the agents' machine; by default, the same as everywhere. */
   readonly agentClock?: Clock;
   readonly egressAllow?: readonly string[];
-  /** Maximum number of concurrent runs of each agent; default: the agent's own. */
+  /** Maximum number of concurrent calls of each agent; default 500. */
   readonly concurrency?: number;
 }
 
@@ -64,7 +64,7 @@ export async function startStack({
   agents = 1,
   agentClock,
   egressAllow = [],
-  concurrency,
+  concurrency = 500,
 }: StackOptions): Promise<Stack> {
   const [kind, adapter] = [storeKinds[0], ADAPTERS[0]];
   if (!kind || !adapter) throw new Error("STORES or BUSES names no adapter");
@@ -101,7 +101,7 @@ export async function startStack({
         agentId: `agent-${n}`,
         version: "0.0.0",
         egress: parseEgressAllow(egressAllow),
-        ...(concurrency !== undefined && { concurrency }),
+        concurrency,
       }),
     );
   const dispatcher = { store, bus, waiting: createWaitingRuns(64) };
