@@ -40,7 +40,6 @@ const isPinned = (): boolean => process.env["SONDE_BENCH_PINNED"] === "1";
 export interface ChildOptions {
   readonly core: Core;
   readonly env?: Readonly<Record<string, string>>;
-  readonly cwd?: string;
   /** Ignored by default. */
   readonly stdout?: "pipe";
 }
@@ -48,7 +47,7 @@ export interface ChildOptions {
 /** Passes stderr through to that of this process. */
 export function startChild(
   command: readonly string[],
-  { core, env = {}, cwd, stdout }: ChildOptions,
+  { core, env = {}, stdout }: ChildOptions,
 ): ChildProcess {
   const [program = "", ...args] = [...onCore(core), ...command];
   const child = spawn(program, args, {
@@ -58,7 +57,6 @@ export function startChild(
       NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
       ...env,
     },
-    ...(cwd !== undefined && { cwd }),
     stdio: ["ignore", stdout ?? "ignore", "inherit"],
   });
   running.add(child);

@@ -19,8 +19,7 @@ const FAULTLESS = { status: 0, said: "" };
 const request = async (sonde: SondeProcess, accept = "text/plain"): Promise<Response> =>
   fetch(`${await sonde.ops()}/metrics`, { headers: { accept } });
 
-const scrape = async (sonde: SondeProcess, accept?: string): Promise<string> =>
-  (await request(sonde, accept)).text();
+const scrape = async (sonde: SondeProcess): Promise<string> => (await request(sonde)).text();
 
 function checkMetrics(text: string) {
   const promtool = findProgram("promtool") ?? "promtool";

@@ -271,8 +271,8 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
 
   it("names what is missing", async () => {
     using folder = makeFolder();
-    const refusal = async (args: string[], env = {}) =>
-      oneLine((await runSonde(["transfer", ...args], { folder: folder.path, env })).stderr);
+    const refusal = async (args: string[]) =>
+      oneLine((await runSonde(["transfer", ...args], { folder: folder.path })).stderr);
     expect(await refusal([])).toBe(
       "sonde: transfer needs --to or SONDE_DATABASE_URL: a postgres:// URL of an empty database",
     );

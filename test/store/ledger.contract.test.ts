@@ -44,8 +44,8 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     await store.pendingRuns.insert(runs);
     return runs;
   };
-  const hour = (call_id: string, location_id: string | null = null) =>
-    store.stats.period({ call_id, kind: "HOUR", location_id }, T0);
+  const hour = (call_id: string) =>
+    store.stats.period({ call_id, kind: "HOUR", location_id: null }, T0);
 
   it("opens a run once, however often it is ordered", async () => {
     const run = aRun({ target_id: aCallId() });

@@ -39,9 +39,9 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
   };
   const stepsOf = (run: PendingRun) =>
     store.results.getMany(stepIds(run.due_time, run.result_id, 3));
-  const countOf = async (call_id: string, time = T0) => {
+  const countOf = async (call_id: string) => {
     const query = { call_id, kind: "HOUR", location_id: null } as const;
-    const summaries = await store.stats.period(query, time);
+    const summaries = await store.stats.period(query, T0);
     return [...summaries].map(([code, { count }]) => [code, count]);
   };
   const missed = (run: PendingRun) =>

@@ -29,6 +29,7 @@ const WEEKS = 5;
 /** Results of the simulation. */
 export const RESULTS = CALLS * SIZE.locations * 4 * 7 * WEEKS;
 const MINUTE_MS = 60_000;
+const STOPPED_MINUTES = 5;
 export const DEPLOYMENTS = 2;
 
 export interface DataFolder extends TestFolder {
@@ -40,8 +41,8 @@ export interface DataFolder extends TestFolder {
   readonly stopped: number;
 }
 
-/** Creates the folder of a service that opened its last slot `minutes` ago. */
-export async function makeDataFolder(targetUrl: string, minutes = 5): Promise<DataFolder> {
+/** Creates the folder of a service that opened its last slot minutes ago. */
+export async function makeDataFolder(targetUrl: string): Promise<DataFolder> {
   const folder = makeFolder();
   const key = randomBytes(32);
   mkdirSync(folder.dataDir, { recursive: true });
@@ -57,7 +58,7 @@ export async function makeDataFolder(targetUrl: string, minutes = 5): Promise<Da
     batch: 100,
     pause: 0,
   });
-  const stopped = now - (now % MINUTE_MS) - minutes * MINUTE_MS;
+  const stopped = now - (now % MINUTE_MS) - STOPPED_MINUTES * MINUTE_MS;
   const schedules = await deployMany(store, targetUrl, DEPLOYMENTS, stopped + MINUTE_MS);
   const apiKey = await leaveWork(store, stopped);
   await store.close();

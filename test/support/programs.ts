@@ -17,11 +17,10 @@ const searchPath = (): string[] => [
 ];
 
 /** Returns the first executable with this name. */
-export const findProgram = (
-  name: string,
-  folders: readonly string[] = searchPath(),
-): string | undefined =>
-  folders.map((folder) => join(folder, name)).find((path) => isRunnable(path));
+export const findProgram = (name: string): string | undefined =>
+  searchPath()
+    .map((folder) => join(folder, name))
+    .find((path) => isRunnable(path));
 
 function isRunnable(path: string): boolean {
   try {

@@ -56,7 +56,6 @@ export interface Rule {
   readonly query: string;
   /** `unknown` until it is evaluated. */
   readonly health: "ok" | "err" | "unknown";
-  readonly lastError?: string;
 }
 
 export interface Prometheus extends AsyncDisposable {
