@@ -107,7 +107,7 @@ function tickOf(run: PendingRun, { workflows, calls, withKey, removed }: Page): 
   if (forbidden !== undefined) return forbidden;
   return isWorkflow
     ? workflowTick(run, target, calls)
-    : { ...runOf(run), calls: [tickCall(run.result_id, target)] };
+    : { ...withoutCalls(run), calls: [tickCall(run.result_id, target)] };
 }
 
 /** Returns why the owner or caller may no longer run the target; undefined if they may. */
@@ -129,7 +129,7 @@ function workflowTick(run: PendingRun, workflow: StoredDocument, calls: Stored):
   const owner = ownerOf(workflow);
   const { meta, workflow: settings } = workflow.document as Workflow;
   return {
-    ...runOf(run),
+    ...withoutCalls(run),
     calls: callIds.map((callId, step) => {
       const [resultId, call] = [ids[step] as string, calls.get(callId)];
       return call && canRun(owner, call) ? tickCall(resultId, call) : missingCall(resultId, callId);
@@ -144,7 +144,7 @@ function workflowTick(run: PendingRun, workflow: StoredDocument, calls: Stored):
   };
 }
 
-const runOf = (run: PendingRun): Omit<Tick, "calls"> => ({
+const withoutCalls = (run: PendingRun): Omit<Tick, "calls"> => ({
   result_id: run.result_id,
   trigger: run.trigger,
   trigger_time: run.trigger_time,

@@ -42,7 +42,7 @@ export function createPendingRunStore(database: Database) {
     listOverlapped: (dueBefore: number, limit: number): Promise<PendingRun[]> =>
       overlapped(database, dueBefore, limit),
     /** The ids of those that are neither published nor ended. */
-    unpublishedAmong: (ids: readonly string[]): Promise<string[]> => unpublishedOf(database, ids),
+    unpublishedAmong: (ids: readonly string[]) => unpublishedAmong(database, ids),
     markHeldBack: (resultIds: readonly string[]): Promise<void> =>
       mark(database, "held_back", resultIds),
     markPublished: (resultIds: readonly string[]): Promise<void> =>
@@ -132,7 +132,7 @@ async function overlapped(
   return (await due.orderBy("due_time").limit(limit).execute()).map(toPendingRun);
 }
 
-async function unpublishedOf(database: Database, ids: readonly string[]): Promise<string[]> {
+async function unpublishedAmong(database: Database, ids: readonly string[]): Promise<string[]> {
   const rows = database.kysely.selectFrom("pending_runs").select("result_id");
   const isOne = isAmong(database, "result_id", ids);
   return idsOf(await rows.where("published", "=", 0).where(isOne).execute());
