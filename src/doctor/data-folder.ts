@@ -12,7 +12,7 @@ export const dataFolderCheck = ({ config: { dataDir } }: Ground): Check => ({
   needs: ["dataDir"],
   async run() {
     const folder = await readFolder(dataDir);
-    if (typeof folder !== "string") return folderFindings(folder);
+    if (typeof folder !== "string") return folderFindings(folder, process.getuid?.());
     if (folder === "ENOENT")
       return [
         warning(
@@ -61,9 +61,13 @@ async function readFolder(path: string): Promise<FolderFacts | string> {
 const OURS = /^(?:.*\.db(?:-wal|-shm)?|.*-key|agent-id.*|.*\.lock|.*\.nk)$/;
 const KEYS = /-key$|\.nk$/;
 
-export function folderFindings({ path, mode, uid, files }: FolderFacts): Finding[] {
+/** `user`: the id of the user of this process. */
+export function folderFindings(folder: FolderFacts, user: number | undefined): Finding[] {
+  const { path, mode, files } = folder;
   const found: Finding[] = [];
-  if (isShared(mode))
+  const isOfPod = isVolumeOfPod(folder);
+  const uid = isOfPod ? user : folder.uid;
+  if (isShared(mode) && !isOfPod)
     found.push(
       warning(
         `other users of this machine can access the data folder ${path} (mode ${octal(mode)}; allowed: 0700)`,
@@ -86,3 +90,9 @@ export function folderFindings({ path, mode, uid, files }: FolderFacts): Finding
     );
   return found.length > 0 ? found : [ok(`${path} is private to its user, and usable`)];
 }
+
+/**
+ * Whether Kubernetes gave the folder to the group of a pod (`fsGroup`): it stays root's, gets the
+ * set-group-ID bit, and no one else is in the pod.
+ */
+const isVolumeOfPod = ({ mode, uid }: FileFacts): boolean => uid === 0 && (mode & 0o2000) !== 0;

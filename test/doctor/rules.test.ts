@@ -260,9 +260,22 @@ it("a disk of PostgreSQL that cannot be seen is on another machine only if its a
 it("a file of another user than the folder's is a failure: a command was run as root", () => {
   const own = { path: "/data", mode: 0o40700, uid: 998 };
   const files = [{ path: "/data/sonde.db-wal", mode: 0o100600, uid: 0 }];
-  expect(folderFindings({ ...own, files }).map(textOf)).toEqual([
+  expect(folderFindings({ ...own, files }, 998).map(textOf)).toEqual([
     "failure: /data/sonde.db-wal belongs to user 0, and the data folder to user 998: the service cannot use the file",
   ]);
+});
+
+it("a volume that Kubernetes gave to the group of a pod is private, and its files are the pod's", () => {
+  const volume = { path: "/data", mode: 0o42_775, uid: 0 };
+  const ofUser = (uid: number) => [{ path: "/data/spool.db", mode: 0o100600, uid }];
+  expect(folderFindings({ ...volume, files: ofUser(10_001) }, 10_001).map(textOf)).toEqual([
+    "ok: /data is private to its user, and usable",
+  ]);
+  expect(folderFindings({ ...volume, files: ofUser(0) }, 10_001).map(textOf)).toEqual([
+    "failure: /data/spool.db belongs to user 0, and the data folder to user 10001: the service cannot use the file",
+  ]);
+  const shared = { ...volume, mode: 0o40_775, files: [] };
+  expect(folderFindings(shared, 10_001).map(({ state }) => state)).toEqual(["warning"]);
 });
 
 it("a subject that a user needs but may not use is a failure", () => {
