@@ -464,6 +464,19 @@ describe("the resources around the pods", () => {
     expect(policy?.spec.egress?.at(-1)).toEqual({ ports: [{ protocol: "TCP", port }] });
   });
 
+  it.each(["off", "false"])(
+    "migrates the empty database where no pod may (SONDE_MIGRATE=%s)",
+    async (value) => {
+      const objects = await render(
+        ...valuesOf("hub"),
+        "--set",
+        `hub.settings.SONDE_MIGRATE=${value}`,
+      );
+      const [job] = ofKind(objects, "Job");
+      expect(job?.metadata.annotations?.["helm.sh/hook"]).toBe("pre-install,pre-upgrade");
+    },
+  );
+
   it("migrates the database before an upgrade replaces pods", async () => {
     const [job] = ofKind(rendered.hub, "Job");
     expect(job?.metadata.annotations?.["helm.sh/hook"]).toBe("pre-upgrade");
