@@ -31,6 +31,8 @@ export default defineConfig({
     emptyOutDir: false,
     target: "es2022",
     modulePreload: { polyfill: false },
+    // Compressing takes most of the time.
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
   plugins: [compressed(), keepingEarlier("assets")],
   // For `npx vite -c web/vite.config.ts`: pages as they are written, over a Sonde that runs here.
