@@ -163,7 +163,7 @@ describe("serve --demo", () => {
   });
 
   it("does not touch the demo of another process that runs in the folder", async () => {
-    using folder = makeFolder();
+    using folder = await makeDemoFolder();
     const options = { folder: folder.path };
     await using first = startSonde(["serve", "--demo"], options);
     await first.ready();
