@@ -50,6 +50,7 @@ function locationOf(headers: readonly KeyValue[], base: URL): URL {
       "redirect_invalid",
       `the redirect leads to ${url.protocol} instead of http or https`,
     );
+  if (url.port === "0") throw new CallFailure("redirect_invalid", "the redirect leads to port 0");
   return url;
 }
 

@@ -103,6 +103,7 @@ describe("a redirect", () => {
     ["with no Location", undefined],
     ["with an empty Location", ""],
     ["to an invalid URL", "http://:0:0/"],
+    ["to port 0", "http://127.0.0.1:0/"],
     ["to a file", "file:///etc/passwd"],
     ["to data", "data:text/plain,hello"],
     ["to ftp", "ftp://127.0.0.1/"],
