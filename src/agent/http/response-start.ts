@@ -1,6 +1,6 @@
 // Filters the start of a response for undici: drops interim responses (RFC 9110 section 15.2), some
-// of which undici treats as faults, and passes the status line in one piece, because undici keeps
-// only the last piece.
+// of which undici treats as faults, passes the status line in one piece, because undici keeps only
+// the last piece, and unfolds headers, because undici rejects folded ones.
 import type { Socket } from "node:net";
 import { CallFailure } from "./failure.ts";
 
@@ -43,13 +43,14 @@ const INTERIM = /^HTTP\/1\.\d 1(?!01)\d\d(?: .*)?\r\n$/;
 export function createStartFilter() {
   let withheld: Buffer = NOTHING;
   let interims = 0;
-  let done = false;
+  let isFinal = false;
+  const headers = createUnfolder();
 
   /** Returns whether the next interim response was complete. */
   const dropInterim = (): boolean => {
     const line = firstOf(withheld);
-    done = !mayBeStatusLine(line) || (isWhole(line) && !INTERIM.test(line));
-    const end = done ? -1 : withheld.indexOf(END_OF_HEAD);
+    isFinal = !mayBeStatusLine(line) || (isWhole(line) && !INTERIM.test(line));
+    const end = isFinal ? -1 : withheld.indexOf(END_OF_HEAD);
     if (end < 0) return false;
     withheld = withheld.subarray(end + END_OF_HEAD.length);
     interims += 1;
@@ -57,19 +58,51 @@ export function createStartFilter() {
   };
 
   return {
-    /** True once the final response, or something other than HTTP, has begun. */
-    isDone: (): boolean => done,
+    /** True once the head of the final response has ended. */
+    isDone: headers.isDone,
     /** Returns what undici may read now, or a text naming what is too large. */
     pass(chunk: Buffer): Buffer | string {
-      if (done) return chunk;
+      if (isFinal) return headers.pass(chunk);
       withheld = withheld.length === 0 ? chunk : Buffer.concat([withheld, chunk]);
       while (dropInterim())
         if (interims > MAX_INTERIM_RESPONSES)
           return `more than ${MAX_INTERIM_RESPONSES} interim responses`;
-      if (done) return withheld;
+      if (isFinal) {
+        const start = withheld.indexOf("\n") + 1;
+        return Buffer.concat([withheld.subarray(0, start), headers.pass(withheld.subarray(start))]);
+      }
       return withheld.length > MAX_WITHHELD_BYTES
         ? `a status line or an interim response of more than ${MAX_WITHHELD_BYTES} bytes`
         : NOTHING;
+    },
+  };
+}
+
+/** A folded line (RFC 9112 section 5.2); nginx writes a bare LF in a header that has one. */
+const FOLD = /\r?\n[ \t]+/g;
+const END_OF_HEADERS = /\r?\n\r?\n/;
+/** At the end of a piece: what follows may be a folded line, or the end of the headers. */
+const LAST_BREAK = /(?:\r?\n)?\r?$/;
+
+/** Joins folded lines after the status line, until the headers have ended. */
+function createUnfolder() {
+  // The break of the status line, which has been passed.
+  let held = "\r\n";
+  let passed = held.length;
+  let done = false;
+  return {
+    isDone: (): boolean => done,
+    pass(chunk: Buffer): Buffer {
+      if (done) return chunk;
+      const text = held + chunk.toString("latin1");
+      const end = text.search(END_OF_HEADERS);
+      done = end >= 0;
+      const size = done ? end : text.search(LAST_BREAK);
+      held = text.slice(size);
+      const lines = text.slice(passed, size).replace(FOLD, " ");
+      const rest = done ? text.slice(Math.max(passed, size)) : "";
+      if (size >= passed) passed = 0;
+      return Buffer.from(lines + rest, "latin1");
     },
   };
 }

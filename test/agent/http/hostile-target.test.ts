@@ -77,6 +77,7 @@ describe("an unusual response", () => {
     ["no reason phrase", `HTTP/1.1 200\r\n${BODY}`, 200, 2],
     ["a space after its length", `${OK}Content-Length: 2 \r\n\r\nok`, 200, 2],
     ["a space after its length of 0", `${OK}Content-Length: 0 \r\n\r\n`, 200, 0],
+    ["folded headers", `${OK}X-A: a\r\n b\r\nX-B: a;\n\tb\r\n${BODY}`, 200, 2],
     ["trailers", `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n`, 200, 2],
     ["an unknown content coding", `${OK}Content-Encoding: utf-8\r\n${BODY}`, 200, 2],
   ])("with %s is complete", async (_, answer, status, size) => {

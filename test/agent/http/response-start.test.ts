@@ -5,6 +5,8 @@ import { createStartFilter } from "../../../src/agent/http/response-start.ts";
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 const HINTS = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
 const FINAL = `HTTP/1.1 200 OK\r\n\r\n${CONTINUE}`;
+const FOLDED = "HTTP/1.1 200 OK\r\nA: b\n c\r\n\td\r\nE: f\r\n\r\nbody\n g";
+const JOINED = "HTTP/1.1 200 OK\r\nA: b c d\r\nE: f\r\n\r\nbody\n g";
 
 const read = (chunks: readonly string[]): string => {
   const filter = createStartFilter();
@@ -35,6 +37,9 @@ it.each([
   ["1000 is not a status", "HTTP/1.1 1000 X\r\n\r\n", undefined],
   ["a final response passes", "HTTP/1.1 200 OK\r\n", undefined],
   ["so does any other start", "x", undefined],
+  ["a folded header is joined", FOLDED, JOINED],
+  ["white space after the status line is no fold", `HTTP/1.1 200 OK\r\n A: b\r\n\r\n`, undefined],
+  ["a body is not unfolded", `${FINAL}\n a\r\n\tb`, undefined],
   ["the beginning of one is withheld", "HTTP/1.1 10", ""],
   ["until it is whole", "HTTP/1.1 100 Continue\r\nA: b", ""],
   ["and so is a status line", "HTTP/1.1 200 O", ""],
@@ -42,13 +47,16 @@ it.each([
   expect(read([text])).toBe(expected);
 });
 
-it("a response reads the same in pieces", () => {
-  const text = CONTINUE + HINTS + CONTINUE + FINAL;
+it.each([
+  ["a response", FINAL, FINAL],
+  ["a folded header", FOLDED, JOINED],
+])("%s reads the same in pieces", (_, final, expected) => {
+  const text = CONTINUE + HINTS + CONTINUE + final;
   fc.assert(
     fc.property(fc.array(fc.nat(text.length)), (cuts) => {
       const ends = [0, ...cuts, text.length].toSorted((a, b) => a - b);
       const chunks = ends.map((end, at) => text.slice(ends[at - 1] ?? 0, end));
-      expect(read(chunks)).toBe(FINAL);
+      expect(read(chunks)).toBe(expected);
     }),
   );
 });
