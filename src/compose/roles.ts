@@ -187,6 +187,7 @@ const renewalOf = (parts: HubParts): Service =>
   createRenewalService({
     egress: parseEgressAllow(allowedTargets(parts), parts.own),
     resolver: createHostResolver({ clock: systemClock }),
+    version: VERSION,
     store: parts.store,
     log: logOf(parts, "scheduler"),
     metrics: createRenewalMetrics(parts.registry),

@@ -13,6 +13,8 @@ import type { TokenRequest } from "./token-request.ts";
 export interface TokenNetwork {
   readonly egress: EgressRules;
   readonly resolver: HostResolver;
+  /** Sonde's version. */
+  readonly version: string;
   /** Time for the lookup, the request and its answer; default 10 s. */
   readonly timeoutMs?: number;
 }
@@ -34,7 +36,7 @@ export async function askForToken(
   { method, url, headers, body, clientCertificate }: TokenRequest,
   network: TokenNetwork,
 ): Promise<TokenAnswer> {
-  const { egress, timeoutMs = TIMEOUT_MS } = network;
+  const { egress, version, timeoutMs = TIMEOUT_MS } = network;
   const host = url.hostname.replace(/^\[|\]$/g, "");
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   if (isIP(host) !== 0 && !egress.allows(host, port)) return REFUSED;
@@ -61,7 +63,8 @@ export async function askForToken(
     const answered = await request(url, {
       dispatcher,
       method,
-      headers,
+      // Some endpoints refuse requests without one.
+      headers: { "user-agent": `Sonde/${version}`, ...headers },
       body,
       signal: deadline,
     });

@@ -131,6 +131,7 @@ async function startRenewed(stack: Stack, target: HttpTarget, token: object) {
     store: stack.store,
     egress: parseEgressAllow([target.authority]),
     resolver: createHostResolver({ clock: systemClock }),
+    version: "1.2.3",
     log: createLogger("silent"),
     metrics: createRenewalMetrics(new Registry()),
   });

@@ -121,6 +121,7 @@ export async function startRenewing(kind: StoreKind, handler: RequestListener) {
       store: over,
       egress: parseEgressAllow(allow),
       resolver: createHostResolver({ clock: systemClock }),
+      version: "1.2.3",
       log,
       metrics,
       timeoutMs,

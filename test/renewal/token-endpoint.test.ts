@@ -46,7 +46,7 @@ const ask = (
       body: "",
       ...more,
     },
-    { egress: parseEgressAllow(allow), resolver: resolverOf(), ...network },
+    { egress: parseEgressAllow(allow), resolver: resolverOf(), version: "1.2.3", ...network },
   );
 
 it.each([
@@ -71,6 +71,12 @@ it("presents the client certificate to an endpoint that requires one", async () 
   expect(await ask(target.url, network, { clientCertificate })).toEqual({
     answer: { access_token: "new" },
   });
+});
+
+it("names Sonde to the endpoint", async () => {
+  await using target = await startTarget(answering({ access_token: "new" }));
+  await ask(target.url, { allow: ["127.0.0.1"] });
+  expect(target.requests[0]?.headers["user-agent"]).toBe("Sonde/1.2.3");
 });
 
 const NO_JSON = { reason: "the token endpoint answered with something other than JSON" };
