@@ -86,6 +86,19 @@ export const LIMITS: ApiConfig["limits"] = {
   manualRuns: 1_000_000,
 };
 
+/** On a free port of this machine. */
+export const CONFIG: ApiConfig = {
+  host: "127.0.0.1",
+  port: 0,
+  tokenInQuery: true,
+  sessionIdleMs: 43_200_000,
+  maxEventStreams: 500,
+  maxConnections: 100,
+  cursorKey: randomBytes(32),
+  version: "0.0.0",
+  limits: LIMITS,
+};
+
 export async function startApi({
   clock = systemClock,
   config = {},
@@ -117,18 +130,7 @@ export async function startApi({
     clock,
     log,
     metrics: createApiMetrics(registry),
-    config: {
-      host: "127.0.0.1",
-      port: 0,
-      tokenInQuery: true,
-      sessionIdleMs: 43_200_000,
-      maxEventStreams: 500,
-      maxConnections: 100,
-      cursorKey: randomBytes(32),
-      version: "0.0.0",
-      limits: LIMITS,
-      ...config,
-    },
+    config: { ...CONFIG, ...config },
   });
 
   const caller: TestApi["caller"] = (owner, org = null, access_level = "OWNER") =>

@@ -1,6 +1,5 @@
 // Runs every role on the adapters named by STORES and BUSES. The test moves the clock and drives
 // the beat.
-import { randomBytes } from "node:crypto";
 import { createAgent } from "../../src/agent/agent.ts";
 import { createAgentMetrics } from "../../src/agent/metrics.ts";
 import { createAggregator } from "../../src/aggregator/aggregator.ts";
@@ -20,7 +19,7 @@ import { reconcile } from "../../src/scheduler/reconcile.ts";
 import type { Store } from "../../src/store/store.ts";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { ADAPTERS } from "../bus/buses.ts";
-import { LIMITS } from "./api.ts";
+import { CONFIG } from "./api.ts";
 import { createClient } from "./client.ts";
 import type { Client } from "./client.ts";
 import { track } from "./no-leftovers.ts";
@@ -145,17 +144,7 @@ function startApi(
     ...deps,
     log,
     metrics: createApiMetrics(new Registry()),
-    config: {
-      host: "127.0.0.1",
-      port: 0,
-      tokenInQuery: false,
-      sessionIdleMs: 43_200_000,
-      maxEventStreams: 500,
-      maxConnections: 100,
-      cursorKey: randomBytes(32),
-      version: "0.0.0",
-      limits: LIMITS,
-    },
+    config: CONFIG,
   });
   stack.defer(() => api.stop());
   return async (owner) => {

@@ -133,7 +133,7 @@ it.each<[string, Misuse]>([
 });
 
 it("refuses a cursor that another key signed", async () => {
-  await using other = await startApi();
+  await using other = await startApi({ config: { cursorKey: new Uint8Array(32) } });
   await createCalls(other, 2);
   const { body } = await other.send<List>({ path: "/calls/?limit=1" });
   const answer = await api.send({
