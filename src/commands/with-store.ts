@@ -1,7 +1,8 @@
 // The store of a command, and its entries in the audit trail.
+import { auditLocally } from "../compose/local-audit.ts";
+import type { LocalChange } from "../compose/local-audit.ts";
 import { isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
-import type { AuditEntry } from "../model/audit.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { Store } from "../store/store.ts";
 import { existingDatabaseIn } from "./database-file.ts";
@@ -9,20 +10,9 @@ import { existingDatabaseIn } from "./database-file.ts";
 /** The actor of commands in the audit trail. */
 export const ACTOR = "command line";
 
-/** Adds an audit entry for a command that acts for no owner. */
-export async function audit(
-  store: Store,
-  entry: Pick<AuditEntry, "action" | "kind" | "object_id">,
-): Promise<void> {
-  const nobody = { owner: null, org: null, address: null };
-  await store.audit.record({
-    time: await store.now(),
-    actor: ACTOR,
-    ...nobody,
-    ...entry,
-    fields: [],
-  });
-}
+/** Adds an audit entry for a command. */
+export const audit = (store: Store, change: LocalChange): Promise<void> =>
+  auditLocally(store, ACTOR, change);
 
 /**
  * Opens the configured store, which migrates its schema unless SONDE_MIGRATE is off, and closes it

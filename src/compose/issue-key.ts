@@ -3,9 +3,8 @@ import type { Principal } from "../model/access.ts";
 import { hashApiKey, newApiKey } from "../runtime/api-key.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Store } from "../store/store.ts";
-
-/** The actor in the audit trail. */
-export type LocalActor = "command line" | "first start" | "demo";
+import { auditLocally } from "./local-audit.ts";
+import type { LocalActor } from "./local-audit.ts";
 
 export interface IssuedKey extends Principal {
   readonly name: string | null;
@@ -36,16 +35,12 @@ export const issueKey = (
       hashApiKey(api_key),
     );
     if (!isNew) return undefined;
-    await within.audit.record({
-      time,
-      actor,
+    await auditLocally(within, actor, {
       owner,
       org,
-      address: null,
       action: "issue",
       kind: "api_key",
       object_id: key_id,
-      fields: [],
     });
     return { ...key, api_key };
   });
@@ -53,18 +48,7 @@ export const issueKey = (
 /** False if there is no active key with this id. */
 export const revokeKey = (store: Store, actor: LocalActor, id: string): Promise<boolean> =>
   store.transaction(async (within) => {
-    const time = await within.now();
-    if (!(await within.apiKeys.revoke(id, null, time))) return false;
-    await within.audit.record({
-      time,
-      actor,
-      owner: null,
-      org: null,
-      address: null,
-      action: "revoke",
-      kind: "api_key",
-      object_id: id,
-      fields: [],
-    });
+    if (!(await within.apiKeys.revoke(id, null, await within.now()))) return false;
+    await auditLocally(within, actor, { action: "revoke", kind: "api_key", object_id: id });
     return true;
   });

@@ -1,7 +1,8 @@
 // Creates a link that signs in to the web pages without a key, once.
 import { newSignInCode } from "../api/sessions.ts";
 import type { Store } from "../store/store.ts";
-import type { LocalActor } from "./issue-key.ts";
+import { auditLocally } from "./local-audit.ts";
+import type { LocalActor } from "./local-audit.ts";
 
 /**
  * Creates a link, valid for an hour, that signs in as this key. Undefined if no such key is active.
@@ -16,16 +17,12 @@ export const signInLink = (
     if (!key) return undefined;
     const { owner, org } = key;
     const code = await newSignInCode(within, keyId);
-    await within.audit.record({
-      time: await within.now(),
-      actor,
+    await auditLocally(within, actor, {
       owner,
       org,
-      address: null,
       action: "issue",
       kind: "sign_in",
       object_id: keyId,
-      fields: [],
     });
     // Browsers do not send the fragment, so no log has it.
     return `${url}/sign-in#${code}`;
