@@ -61,8 +61,9 @@ export async function inTransaction<T>(
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof Error && (codeOf(error) === "55P03" || codeOf(error.cause) === "55P03");
 
-const codeOf = (error: unknown): unknown =>
-  typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
+/** The code of an error of Node or PostgreSQL; "" if it has none. */
+export const codeOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 
 /**
  * Reads as of one instant, without blocking others. On SQLite, other transactions of this process

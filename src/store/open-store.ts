@@ -2,6 +2,7 @@
 import { UnavailableError } from "../model/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Sealer } from "../runtime/sealer.ts";
+import { codeOf } from "./database.ts";
 import type { Database } from "./database.ts";
 import type { Sealing } from "./documents.ts";
 import { assertKeysHeld } from "./master-keys.ts";
@@ -151,8 +152,7 @@ export async function explainedOf(
 }
 
 /** SQLSTATE too_many_connections: the server is up, but has no connection left. */
-const isCrowded = (cause: unknown): boolean =>
-  (cause as { code?: unknown } | null)?.code === "53300";
+const isCrowded = (cause: unknown): boolean => codeOf(cause) === "53300";
 
 /** Adds advice for a file that cannot be written: the first write may find the disk full. */
 function withAdvice(cause: unknown, file: string): unknown {

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { show } from "../model/validate.ts";
+import { codeOf } from "./database.ts";
 
 export interface SecuredUrl {
   /** Without its TLS parameters, which pg would interpret in its own way. */
@@ -76,5 +77,3 @@ function remedyOf(error: Error): string {
   if (/^(ERR_TLS|ERR_SSL)/.test(code)) return "check the TLS settings of the server";
   return "set SONDE_DATABASE_CA to the certificate of the authority that signed the server's";
 }
-
-const codeOf = (error: Error): string => ("code" in error ? String(error.code) : "");

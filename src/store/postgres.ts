@@ -8,6 +8,7 @@ import { systemClock } from "../runtime/clock.ts";
 import { textOfInsert } from "./bulk.ts";
 import type { BulkValue, RunBulk } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
+import { codeOf } from "./database.ts";
 import type { Database } from "./database.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
 import { isTlsFault, securedUrl } from "./postgres-tls.ts";
@@ -145,9 +146,6 @@ export const isRefused = (error: unknown): boolean => /^(28...|3D000)$/.test(cod
 
 /** Whether the user may not use a table, or create one. */
 export const isForbidden = (error: unknown): boolean => codeOf(error) === "42501";
-
-const codeOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 
 function toUnavailable(cause: unknown): unknown {
   if (!isServersFault(cause)) return cause;
