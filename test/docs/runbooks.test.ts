@@ -148,9 +148,12 @@ describe("the pages contain valid", () => {
       const { path } = machine;
       const script = (name: string, text: string): void =>
         writeFileSync(join(path, name), `#!/bin/bash\n${text}\n`, { mode: 0o755 });
-      const skip = "while (($#)) && [[ $1 != env && $1 != *node ]]; do shift; done";
-      // A container has settings of its own, and none of the shell's.
-      const contained = `${skip}\ncd /\nexec env -i PATH="$PATH" SONDE_MASTER_KEY=OLD "$@"`;
+      const skip = "while (($#)) && [[ $1 != sh && $1 != *node ]]; do shift; done";
+      // Others see the command line. A container has settings of its own, and none of the shell's.
+      const contained = `[[ "$*" != *NEW* ]] || exit 1
+${skip}
+cd /
+exec env -i PATH="$PATH" SONDE_MASTER_KEY=OLD "$@"`;
       script("runuser", `${skip}\nexec "$@"`);
       script("docker", contained);
       script("kubectl", contained);
@@ -161,14 +164,15 @@ describe("the pages contain valid", () => {
         ?.text.replaceAll("/etc/sonde/hub.env", join(path, "hub.env"))
         .replaceAll("/opt/sonde/node_modules/.bin/node", join(path, "node"))
         .replaceAll(/\/var\/lib\/sonde\/hub|\/data\b/g, path);
-      const input = `WITH=()\n${definition}\nsonde keys list\nWITH=(SONDE_MASTER_KEY=NEW)\nsonde keys list`;
+      const replaced = "WITH=(SONDE_MASTER_KEY='NEW & ?' SONDE_LOG_LEVEL=warn)";
+      const input = `WITH=()\n${definition}\nsonde keys list\n${replaced}\nsonde keys list`;
       const env = { PATH: `${path}:${process.env["PATH"]}` };
       const { stdout, stderr } = spawnSync("bash", ["--norc", "-eu"], {
         input,
         env,
         encoding: "utf8",
       });
-      expect(stdout, stderr).toBe(`OLD ${path} keys list\nNEW ${path} keys list\n`);
+      expect(stdout, stderr).toBe(`OLD ${path} keys list\nNEW & ? ${path} keys list\n`);
     },
   );
 
