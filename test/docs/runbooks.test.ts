@@ -96,6 +96,13 @@ describe("the pages contain valid", () => {
     expect(faults).toEqual([]);
   });
 
+  it("files of the program in folders that its user may write", () => {
+    const elsewhere = PAGES.flatMap(({ name, text }) =>
+      (text.match(/--(?:out|bundle) \/\S+/g) ?? []).map((option) => `${name}: ${option}`),
+    );
+    expect(elsewhere).toEqual([]);
+  });
+
   it("one organization for an owner, in all commands of a page", () => {
     for (const { name, blocks } of PAGES) {
       const owners = blocks
