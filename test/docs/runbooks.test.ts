@@ -128,6 +128,11 @@ describe("the pages contain valid", () => {
     for (const block of overApi) expect(block.text).toMatch(/^WITH=\(SONDE_API_KEY=/);
   });
 
+  it("how Prometheus reaches a process on another machine, where one is installed", () => {
+    for (const name of ["first-install", "add-a-region"])
+      expect(PAGES.find((page) => page.name === name)?.text, name).toContain("SONDE_OPS_HOST");
+  });
+
   it("queries that do not depend on how an operator names services", () => {
     const named = PAGES.flatMap(({ name, blocks }) =>
       blocks
