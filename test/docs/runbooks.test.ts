@@ -128,6 +128,13 @@ describe("the pages contain valid", () => {
     for (const block of overApi) expect(block.text).toMatch(/^WITH=\(SONDE_API_KEY=/);
   });
 
+  it("the way from runs that are MISSED to their results in a spool", () => {
+    const row = PAGES.find(({ name }) => name === "SondeRunsMissed")?.text.match(
+      /^\| `agent_lost`.*/m,
+    );
+    expect(row?.[0]).toContain("SondeSpoolGrowing.md");
+  });
+
   it("how Prometheus reaches a process on another machine, where one is installed", () => {
     for (const name of ["first-install", "add-a-region"])
       expect(PAGES.find((page) => page.name === name)?.text, name).toContain("SONDE_OPS_HOST");
