@@ -7,10 +7,16 @@ const CATEGORIES = {
   COMPLETE: "PASS",
   HTTP_CLIENT_ERROR: "WARNING",
   HTTP_SERVER_ERROR: "FAIL",
+  CONNECTION_ERROR: "FAIL",
   MISSED: null,
   QUEUED: null,
 } as const;
 const HTTP = { COMPLETE: 200, HTTP_CLIENT_ERROR: 404, HTTP_SERVER_ERROR: 500 } as const;
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  timeout: "timeout: no response",
+  offline: "no_agent: none is there",
+};
 
 /** Reads `fail@Rome`: newest first, one each minute up to 60. */
 const results = (...each: string[]): Ended[] =>
@@ -21,7 +27,9 @@ const results = (...each: string[]): Ended[] =>
         pass: "COMPLETE",
         warn: "HTTP_CLIENT_ERROR",
         fail: "HTTP_SERVER_ERROR",
+        timeout: "CONNECTION_ERROR",
         missed: "MISSED",
+        offline: "MISSED",
         queued: "QUEUED",
       } as const
     )[word as "pass"];
@@ -29,6 +37,7 @@ const results = (...each: string[]): Ended[] =>
       result,
       result_category: CATEGORIES[result],
       http_code: result in HTTP ? HTTP[result as keyof typeof HTTP] : null,
+      message: MESSAGES[word ?? ""] ?? null,
       location_id,
       start_time: null,
       due_time: new Date((60 - at) * 60_000).toISOString(),
@@ -60,6 +69,12 @@ describe("the first statement about a call", () => {
       [3, 1],
       "The last 2 calls failed since minute 59, last with HTTP_SERVER_ERROR (500).",
     ],
+    [
+      ["timeout", "timeout"],
+      [2, 0],
+      "All 2 calls in the last 24 hours failed since minute 59, last with CONNECTION_ERROR (timeout: no response).",
+    ],
+    [["offline"], [0, 0], "The last run was missed since minute 60 (no_agent: none is there)."],
     [["fail", "pass"], [2, 1], "The last call failed at minute 60 with HTTP_SERVER_ERROR (500)."],
     [
       ["queued", "warn", "pass"],

@@ -7,6 +7,7 @@ export interface Ended {
   readonly result: ResultCode;
   readonly result_category: ResultCategory | null;
   readonly http_code: number | null;
+  readonly message: string | null;
   readonly location_id: string;
   readonly start_time: string | null;
   readonly due_time: string;
@@ -104,17 +105,20 @@ interface Day {
   readonly passed: number;
 }
 
-/** `All 11 calls in the last 24 hours failed since 02:41, last with HTTP_SERVER_ERROR (500).` */
+/**
+ * `All 11 calls in the last 24 hours failed since 02:41, last with HTTP_SERVER_ERROR (500).` Without
+ * a status, the message says why.
+ */
 export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Words): string {
   const { last, since, runs, isMissed, isPartial } = trouble;
   const at = isPartial ? ` at ${trouble.locations.map(nameOf).join(", ")}` : "";
   const from = since === null ? "" : ` since ${timeText(since)}`;
   if (isMissed) {
     const missed = runs === 1 ? "The last run" : `The last ${formatCount(runs)} runs`;
-    return `${missed}${at} ${runs === 1 ? "was" : "were"} missed${from}.`;
+    return `${missed}${at} ${runs === 1 ? "was" : "were"} missed${from}${inParentheses(last.message)}.`;
   }
   const failed = trouble.areFailures ? "failed" : "did not pass";
-  const how = `with ${last.result}${last.http_code === null ? "" : ` (${last.http_code})`}`;
+  const how = `with ${last.result}${inParentheses(last.http_code ?? last.message)}`;
   const isWholeDay = day.made > 0 && day.passed === 0;
   if (runs === 1 && !(isWholeDay && day.made > 1))
     return `The last call${at} ${failed}${since === null ? "" : ` at ${timeText(since)}`} ${how}.`;
@@ -123,6 +127,9 @@ export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Wo
     : `The last ${formatCount(runs)} calls${at}`;
   return `${calls} ${failed}${from}, last ${how}.`;
 }
+
+const inParentheses = (detail: string | number | null): string =>
+  detail === null ? "" : ` (${detail})`;
 
 /** Says where the call fails, for when no location has times of passed calls. */
 export const troubleWhere = (
