@@ -47,6 +47,17 @@ describe("the slowest phase", () => {
     expect(slowestPhase([period])).toEqual({ phase: "processing", ms: 1.2, totalMs: null });
   });
 
+  it("has no total where most of it was spent in a phase that did not end", () => {
+    const period = (latency: number): PhaseAverages => ({
+      time: 0,
+      count: 2,
+      latency,
+      phases: { ...NONE, upload: 0.5, processing: 1.5 },
+    });
+    expect(slowestPhase([period(4)])).toMatchObject({ ms: 1.5, totalMs: 4 });
+    expect(slowestPhase([period(2000)])).toMatchObject({ ms: 1.5, totalMs: null });
+  });
+
   it("counts a phase only over the calls that reached it", () => {
     const failed = {
       time: 0,

@@ -16,8 +16,8 @@ export interface Slowest {
   readonly phase: Phase;
   readonly ms: number;
   /**
-   * The average of whole calls. Statistics count each in whole milliseconds: null if that makes it
-   * less than the phase.
+   * The average of whole calls. Null if it is less than the phase, since statistics count each in
+   * whole milliseconds, or more than twice all phases: calls waited in one that never ended.
    */
   readonly totalMs: number | null;
 }
@@ -44,7 +44,9 @@ export function slowestPhase(periods: readonly PhaseAverages[]): Slowest | undef
   const [slowest] = averages.toSorted((a, b) => b.ms - a.ms);
   if (!slowest || slowest.ms <= 0) return undefined;
   const total = averageOf(periods, ({ latency }) => latency);
-  return { ...slowest, totalMs: total !== null && total >= slowest.ms ? total : null };
+  const all = averages.reduce((sum, { ms }) => sum + ms, 0);
+  const isKnown = total !== null && total >= slowest.ms && total <= 2 * all;
+  return { ...slowest, totalMs: isKnown ? total : null };
 }
 
 /** Averages over the periods that have a value, weighted by calls. */

@@ -67,11 +67,13 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
     deployed.map(({ location_id }) => location_id),
   );
   if (!slowest && !trouble) return <NothingLately {...{ latest, isGrowing, isRunnable }} />;
+  // Where no call passed, the phases before the one that failed say little.
+  const isTimed = slowest && (day.passed > 0 || slowest.totalMs !== null);
   const where = (change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf);
   return (
     <section class="card glance" aria-label="At a glance">
       {trouble && <Troubled {...{ trouble, day, nameOf }} />}
-      {slowest && (
+      {isTimed && (
         <p class={trouble ? "after" : "answer"}>
           <Answer
             id={id}

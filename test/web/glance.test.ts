@@ -1,0 +1,60 @@
+// What the page of a call says first, in a real browser.
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { create, createCall, startApi } from "../support/api.ts";
+import { openPage, startBrowser } from "../support/browser.ts";
+import { aReport, aRun } from "../support/runs.ts";
+import type { Outcome } from "../support/runs.ts";
+
+let api: Awaited<ReturnType<typeof startApi>>;
+let browser: Awaited<ReturnType<typeof startBrowser>>;
+let page: Page;
+
+beforeAll(async () => {
+  api = await startApi();
+  await api.api.start();
+  browser = await startBrowser();
+  ({ page } = await openPage(browser));
+  const headers = { authorization: `Bearer ${api.ann.key}` };
+  await page.context().request.post(`${String(api.api.address())}/api/2/session/`, { headers });
+}, 120_000);
+
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await api[Symbol.asyncDispose]();
+});
+
+/** Creates a call with these runs, one after another; resolves with the card on its page. */
+async function glanceOf(...runs: readonly (Outcome & { readonly location_id: string })[]) {
+  const { id } = await createCall(api, {});
+  for (const location_id of new Set(runs.map((run) => run.location_id)))
+    await create(api, "/deployments/", {
+      deployment: { target_id: id, location_id, frequency: 60 },
+    });
+  for (const { location_id, ...outcome } of runs) {
+    const run = aRun({ target_id: id, location_id, due_time: systemClock.now() });
+    await api.store.pendingRuns.insert([run]);
+    await api.store.results.record([aReport(run, outcome)]);
+  }
+  await page.goto(`${String(api.api.address())}/calls/${id}`);
+  const glance = page.getByRole("region", { name: "At a glance" });
+  await glance.getByText("Passed in 24 hours").waitFor();
+  return glance;
+}
+
+const TIMED_OUT = {
+  location_id: "local",
+  result: "CONNECTION_ERROR",
+  total: 2000,
+  timing: { processing: null, download: null },
+} as const;
+
+it("names no phase of calls that all waited in another", async () => {
+  const failed = await glanceOf(TIMED_OUT, TIMED_OUT);
+  await failed.getByText(/^All 2 calls in the last 24 hours failed/).waitFor();
+  expect(await failed.getByText(/on average over 24 hours/).count()).toBe(0);
+
+  const mixed = await glanceOf({ location_id: "local", total: 24 }, TIMED_OUT);
+  await mixed.getByText("Processing takes 20 ms, on average over 24 hours.").waitFor();
+});
