@@ -120,6 +120,8 @@ describe("the first statement about a call", () => {
 
   it.each([
     [["fail", "pass@Oslo"], "Only at Rome"],
+    [["fail", "missed@Oslo"], "At Rome; missed at Oslo"],
+    [["missed", "pass@Oslo"], "Only at Rome"],
     [["fail", "fail@Oslo"], "At all of Rome, Oslo"],
     [["fail"], "Called from Rome only"],
   ])("names where: %j", (each, where) => {

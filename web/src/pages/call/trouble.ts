@@ -19,8 +19,10 @@ export interface Trouble {
   readonly isMissed: boolean;
   /** Where the last run did not pass. */
   readonly locations: readonly string[];
-  /** Whether it passes elsewhere. */
+  /** Whether its runs elsewhere passed, or were missed. */
   readonly isPartial: boolean;
+  /** Where runs were missed instead. */
+  readonly missedAt: readonly string[];
   /** Whether each of them failed, rather than ended with a warning. */
   readonly areFailures: boolean;
   /**
@@ -69,6 +71,7 @@ export function troubleOf(
     isMissed: failed.length === 0,
     locations: shown.map(({ location }) => location),
     isPartial: places.length > shown.length,
+    missedAt: streaks.filter((one) => !shown.includes(one)).map(({ location }) => location),
     areFailures: shown.every(({ areFailures }) => areFailures),
     runs: shown.reduce((sum, { runs }) => sum + runs, 0),
     since: starts.includes(null) ? null : Math.min(...(starts as number[])),
@@ -133,10 +136,11 @@ const inParentheses = (detail: string | number | null): string =>
 
 /** Says where the call fails, for when no location has times of passed calls. */
 export const troubleWhere = (
-  { locations, isPartial }: Trouble,
+  { locations, isPartial, missedAt }: Trouble,
   nameOf: (location: string) => string,
 ): string => {
   const names = locations.map(nameOf).join(", ");
+  if (missedAt.length > 0) return `At ${names}; missed at ${missedAt.map(nameOf).join(", ")}`;
   if (isPartial) return `Only at ${names}`;
   return locations.length === 1 ? `Called from ${names} only` : `At all of ${names}`;
 };
