@@ -58,3 +58,14 @@ it("names no phase of calls that all waited in another", async () => {
   const mixed = await glanceOf({ location_id: "local", total: 24 }, TIMED_OUT);
   await mixed.getByText("Processing takes 20 ms, on average over 24 hours.").waitFor();
 });
+
+it("begins with why calls are no longer made", async () => {
+  const glance = await glanceOf(
+    { location_id: "local" },
+    { location_id: "far" },
+    { location_id: "local", result: "SKIPPED" },
+    { location_id: "far" },
+  );
+  await glance.getByText(/^The last run, at .* UTC, could not be made: SKIPPED$/).waitFor();
+  await glance.getByText("100 %").waitFor();
+});

@@ -67,21 +67,17 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
     deployed.map(({ location_id }) => location_id),
   );
   if (!slowest && !trouble) return <NothingLately {...{ latest, isGrowing, isRunnable }} />;
+  const unmade = trouble ? undefined : unmadeOf(state, [...latest, ...older]);
   // Where no call passed, the phases before the one that failed say little.
   const isTimed = slowest && (day.passed > 0 || slowest.totalMs !== null);
   const where = (change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf);
   return (
     <section class="card glance" aria-label="At a glance">
       {trouble && <Troubled {...{ trouble, day, nameOf }} />}
+      {unmade && <LastRun last={unmade} />}
       {isTimed && (
-        <p class={trouble ? "after" : "answer"}>
-          <Answer
-            id={id}
-            slowest={slowest}
-            change={change}
-            days={days.data?.stats.length}
-            isGrowing={isGrowing}
-          />
+        <p class={trouble || unmade ? "after" : "answer"}>
+          <Answer {...{ id, slowest, change, isGrowing }} days={days.data?.stats.length} />
         </p>
       )}
       <dl class="facts">
@@ -111,6 +107,15 @@ const unseenOf = (state: CallNow | null | undefined, latest: readonly ListedResu
     .map(({ location_id }) => location_id)
     .filter((id) => !latest.some(({ meta }) => meta.location_id === id))
     .slice(0, MOST_UNSEEN);
+
+/** The newest run that was not made, if nothing worse happens at any location. */
+const unmadeOf = (
+  state: CallNow | null,
+  results: readonly ListedResult[],
+): ListedResult | undefined =>
+  state?.state === "NO_RESULT"
+    ? results.find(({ meta }) => !isInFlight(meta) && state.at.includes(meta.location_id))
+    : undefined;
 
 interface TroubledProps {
   readonly trouble: Trouble;

@@ -109,8 +109,8 @@ interface Day {
 }
 
 /**
- * `All 11 calls in the last 24 hours failed since 02:41, last with HTTP_SERVER_ERROR (500).` Without
- * a status, the message says why.
+ * `All 11 calls in the last 24 hours failed since 02:41, last with HTTP_SERVER_ERROR (500).`
+ * Without a status, the message says why.
  */
 export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Words): string {
   const { last, since, runs, isMissed, isPartial } = trouble;
