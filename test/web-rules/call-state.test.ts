@@ -113,6 +113,8 @@ describe("the list of calls", () => {
     callOf("fails at one", ["fail@Oslo", "pass@Rome", "missed@Lima"]),
     callOf("missed at one", ["missed@Oslo", "pass@Rome"]),
     callOf("idle", []),
+    callOf("not made at one", ["unable@Oslo", "pass@Rome"]),
+    callOf("not made", ["unable@Oslo", "unable@Rome"]),
     callOf("fails", ["fail@Oslo", "fail@Rome"]),
   ];
   const names = (search: string) =>
@@ -121,12 +123,21 @@ describe("the list of calls", () => {
     );
 
   it("begins with failing calls, those that fail everywhere first", () => {
-    expect(names("")).toEqual(["fails", "fails at one", "missed at one", "passes", "idle"]);
+    expect(names("")).toEqual([
+      "fails",
+      "fails at one",
+      "missed at one",
+      "not made",
+      "not made at one",
+      "passes",
+      "idle",
+    ]);
   });
 
   it("filters by the state that it shows", () => {
     expect(names("?state=fail")).toEqual(["fails", "fails at one"]);
     expect(names("?state=missed")).toEqual(["missed at one"]);
     expect(names("?state=pass")).toEqual(["passes"]);
+    expect(names("?state=none")).toEqual(["not made", "not made at one", "idle"]);
   });
 });

@@ -36,8 +36,7 @@ type Value = string | number;
 
 /** What a column is sorted by; null comes last in either order. */
 const VALUES: Readonly<Record<string, (call: CallOverview) => Value | null>> = {
-  // A state at all locations comes before the same state at some of them.
-  state: (call) => TONES.indexOf(toneOfCall(call)) - (call.now ? shareOf(call.now) / 2 : 0),
+  state: stateValue,
   name: ({ name }) => name.toLowerCase(),
   pass: ({ day }) => day?.pass_percent ?? null,
   p50: ({ day }) => day?.p50 ?? null,
@@ -45,6 +44,16 @@ const VALUES: Readonly<Record<string, (call: CallOverview) => Value | null>> = {
   locations: ({ locations }) => locations.length,
   last: ({ state }) => state && -Date.parse(state.time),
 };
+
+/**
+ * A state at all locations comes before the same state at some of them, and a call that is no
+ * longer made before those that pass.
+ */
+function stateValue({ now }: CallOverview): number {
+  const isUnmade = now?.state === "NO_RESULT" && now.at.length > 0;
+  const place = isUnmade ? TONES.indexOf("pass") - 0.5 : TONES.indexOf(toneOfState(now?.state));
+  return place - (now ? shareOf(now) / 2 : 0);
+}
 
 export function select(calls: readonly CallOverview[], selection: Selection): CallOverview[] {
   const { state, sorting } = selection;
