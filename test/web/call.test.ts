@@ -280,6 +280,32 @@ const CUT_OFF = `[...document.querySelectorAll(".plot canvas, .scroll-x > table"
   return right > around.right + 1 || bottom > around.bottom + 1;
 }).map((one) => one.outerHTML.slice(0, 100))`;
 
+/** Returns how many colours fill a fiftieth of the chart or more. */
+const coloursOf = (page: Page, chart: string): Promise<number> =>
+  section(page, chart)
+    .locator("canvas")
+    .evaluate((canvas: { getContext: (kind: "2d") => Context; width: number; height: number }) => {
+      const { width, height } = canvas;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+      const counts = new Map<string, number>();
+      for (let at = 0; at < data.length; at += 4) {
+        const colour = data.slice(at, at + 3).join();
+        counts.set(colour, (counts.get(colour) ?? 0) + 1);
+      }
+      return [...counts.values()].filter((count) => count > (width * height) / 50).length;
+    });
+
+interface Context {
+  getImageData: (...place: [number, number, number, number]) => { data: Uint8ClampedArray };
+}
+
+it("tells phases apart where the reader's colours are forced", TIMEOUT, async () => {
+  const path = `/calls/${await callNamed("Simulated: product search")}?range=week`;
+  const { page } = await pages.open(path, { ...WIDE, forcedColors: "active" });
+  await section(page, "Phases").locator("canvas").waitFor();
+  await expect.poll(() => coloursOf(page, "Phases")).toBeGreaterThan(2);
+});
+
 it("is printed whole", async () => {
   const { page } = await pages.open("/not-a-page", WIDE);
   await page.addInitScript(NO_SIZES_ON_PAPER);

@@ -14,21 +14,28 @@ export function createInk(box: HTMLElement) {
   const isDark = matchMedia("(prefers-color-scheme: dark)");
   let isPrinting = isPrint.matches;
 
+  /** `adjust`: whether the reader's forced colours replace it. */
+  const read = (token: string, adjust: "auto" | "none"): string => {
+    probe.style.forcedColorAdjust = adjust;
+    probe.style.colorScheme = isPrinting ? "light" : "";
+    probe.style.color = `var(${token})`;
+    return getComputedStyle(probe).color;
+  };
+
   /** Returns a token's colour as a canvas takes it, with light-dark() resolved. */
   const colour = (token: string): string => {
     const before = known.get(token);
     if (typeof before === "string") return before;
-    probe.style.colorScheme = isPrinting ? "light" : "";
-    probe.style.color = `var(${token})`;
-    const found = getComputedStyle(probe).color;
+    const found = read(token, "auto");
     known.set(token, found);
     return found;
   };
 
+  /** Like the legend's, it stays as it is where colours are forced: only it tells phases apart. */
   const pattern = (phase: Phase): string | CanvasPattern => {
     const before = known.get(`pattern ${phase}`);
     if (before !== undefined) return before;
-    const made = drawPattern(phase, colour(`--${phase}`), colour("--hatch"));
+    const made = drawPattern(phase, read(`--${phase}`, "none"), read("--hatch", "none"));
     known.set(`pattern ${phase}`, made);
     return made;
   };
