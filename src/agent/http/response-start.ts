@@ -44,12 +44,13 @@ export function createStartFilter() {
   let withheld: Buffer = NOTHING;
   let interims = 0;
   let isFinal = false;
+  let isWhole = false;
   const headers = createUnfolder();
 
   /** Returns whether the next interim response was complete. */
   const dropInterim = (): boolean => {
     const line = firstOf(withheld);
-    isFinal = !mayBeStatusLine(line) || (isWhole(line) && !INTERIM.test(line));
+    isFinal = !mayBeStatusLine(line) || (line.endsWith("\n") && !INTERIM.test(line));
     const end = isFinal ? -1 : withheld.indexOf(END_OF_HEAD);
     if (end < 0) return false;
     withheld = withheld.subarray(end + END_OF_HEAD.length);
@@ -59,15 +60,18 @@ export function createStartFilter() {
 
   return {
     /** True once the head of the final response has ended. */
-    isDone: headers.isDone,
+    isDone: (): boolean => isWhole || headers.isDone(),
     /** Returns what undici may read now, or a text naming what is too large. */
     pass(chunk: Buffer): Buffer | string {
+      if (isWhole) return chunk;
       if (isFinal) return headers.pass(chunk);
       withheld = withheld.length === 0 ? chunk : Buffer.concat([withheld, chunk]);
       while (dropInterim())
         if (interims > MAX_INTERIM_RESPONSES)
           return `more than ${MAX_INTERIM_RESPONSES} interim responses`;
       if (isFinal) {
+        isWhole = isPlain(withheld);
+        if (isWhole) return withheld;
         const start = withheld.indexOf("\n") + 1;
         return Buffer.concat([withheld.subarray(0, start), headers.pass(withheld.subarray(start))]);
       }
@@ -76,6 +80,12 @@ export function createStartFilter() {
         : NOTHING;
     },
   };
+}
+
+/** Whether the head is whole and has no folded line, as nearly all arrive. */
+function isPlain(bytes: Buffer): boolean {
+  const end = bytes.indexOf(END_OF_HEAD);
+  return end >= 0 && !/\n[ \t]/.test(bytes.toString("latin1", 0, end));
 }
 
 /** A folded line (RFC 9112 section 5.2); nginx writes a bare LF in a header that has one. */
@@ -114,8 +124,6 @@ const firstOf = (bytes: Buffer): string =>
     0,
     bytes.subarray(0, MAX_WITHHELD_BYTES).indexOf("\n") + 1 || PROTOCOL.length,
   );
-
-const isWhole = (line: string): boolean => line.endsWith("\n");
 
 const mayBeStatusLine = (line: string): boolean =>
   PROTOCOL.startsWith(line.slice(0, PROTOCOL.length));
