@@ -12,11 +12,9 @@ export const databaseCheck = (ground: Ground): Check => ({
   async run() {
     const { config } = ground;
     needHub(config);
-    await ground.database();
+    const { isEncrypted } = await ground.database();
     if (!config.databaseUrl) return [ok("the embedded database in the data folder is readable")];
     const { hostname, searchParams } = new URL(config.databaseUrl);
-    const isEncrypted =
-      Boolean(config.databaseCa) || !["disable", null].includes(searchParams.get("sslmode"));
     const server = hostname || (searchParams.get("host") ?? "localhost");
     return [ok(`PostgreSQL at ${server} answers, ${isEncrypted ? "over" : "without"} TLS`)];
   },

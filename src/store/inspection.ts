@@ -13,6 +13,7 @@ import { assertKeysHeld } from "./master-keys.ts";
 import { hasTable, schemaState } from "./migrate.ts";
 import { explained } from "./open-store.ts";
 import type { StoreOptions } from "./open-store.ts";
+import { securedUrl } from "./postgres-tls.ts";
 import type { Lease } from "./records.ts";
 import { createRecentRuns } from "./recent-runs.ts";
 import { FOR_EVER } from "./schedules.ts";
@@ -32,7 +33,8 @@ export async function openInspection({ location, clock }: InspectionOptions) {
     const database = await openToRead(location, clock);
     try {
       await schemaState(database.kysely); // which this user may not be allowed to read
-      return inspectionOf(database);
+      const isEncrypted = "url" in location && securedUrl(location.url, location.ca).ssl !== false;
+      return { ...inspectionOf(database), isEncrypted };
     } catch (cause) {
       await database.kysely.destroy();
       throw cause;

@@ -144,6 +144,14 @@ it("a process uses TLS as its settings say", async () => {
   ]);
 });
 
+it("sonde doctor says whether PostgreSQL is reached over TLS, however the URL asks for it", async () => {
+  await postgres.secure(good);
+  const examine = (parameters: Readonly<Record<string, string>>) =>
+    runSonde(["doctor"], { env: { SONDE_DATABASE_URL: urlWith(parameters) } });
+  expect((await examine({})).stdout).toContain(" answers, without TLS\n");
+  expect((await examine({ sslrootcert: caFile })).stdout).toContain(" answers, over TLS\n");
+});
+
 it("names a file of the URL that cannot be read", async () => {
   await expect(opening({ ...VERIFIED, sslrootcert: "/not/there" })).rejects.toThrow(
     "SONDE_DATABASE_URL: cannot read sslrootcert='/not/there' (ENOENT): name a file that this process may read",
