@@ -1,6 +1,7 @@
 // The configured network: the servers this process uses and the ports it listens on.
 import type { Bus } from "../bus/bus.ts";
 import type { Config } from "../config/config.ts";
+import { databaseAddressOf, databaseServerOf } from "../model/database-url.ts";
 import { createOwnNetwork } from "../net/own-network.ts";
 import type { WatchedNetwork } from "../net/own-network.ts";
 import { splitHostPort } from "../net/reach.ts";
@@ -8,7 +9,6 @@ import { systemClock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 
 const NATS_PORT = 4222;
-const POSTGRES_PORT = 5432;
 
 export const openOwnNetwork = (config: Config, bus: Bus): Promise<WatchedNetwork> =>
   createOwnNetwork({
@@ -61,9 +61,5 @@ const natsServers = ({ natsUrls }: Config): string[] =>
   });
 
 /** Empty for SQLite, and for a Unix socket. */
-function databaseServers({ databaseUrl }: Config): string[] {
-  if (!databaseUrl) return [];
-  const { hostname, port, searchParams } = new URL(databaseUrl);
-  const host = searchParams.get("host") ?? decodeURIComponent(hostname);
-  return host === "" || host.startsWith("/") ? [] : [`${host}:${port || POSTGRES_PORT}`];
-}
+const databaseServers = ({ databaseUrl }: Config): string[] =>
+  databaseUrl && !databaseServerOf(databaseUrl).isSocket ? [databaseAddressOf(databaseUrl)] : [];

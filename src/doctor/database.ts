@@ -1,5 +1,6 @@
 // The database: whether it answers, has the schema of this version, and opens with our master keys.
 import { count } from "../model/count.ts";
+import { databaseServerOf } from "../model/database-url.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, failureOf, ok, warning } from "./finding.ts";
@@ -14,9 +15,8 @@ export const databaseCheck = (ground: Ground): Check => ({
     needHub(config);
     const { isEncrypted } = await ground.database();
     if (!config.databaseUrl) return [ok("the embedded database in the data folder is readable")];
-    const { hostname, searchParams } = new URL(config.databaseUrl);
-    const server = hostname || (searchParams.get("host") ?? "localhost");
-    return [ok(`PostgreSQL at ${server} answers, ${isEncrypted ? "over" : "without"} TLS`)];
+    const { host } = databaseServerOf(config.databaseUrl);
+    return [ok(`PostgreSQL at ${host} answers, ${isEncrypted ? "over" : "without"} TLS`)];
   },
 });
 

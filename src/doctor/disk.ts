@@ -2,6 +2,7 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isHub } from "../config/config.ts";
+import { databaseServerOf } from "../model/database-url.ts";
 import type { Check } from "./check.ts";
 import { percent, sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
@@ -57,8 +58,8 @@ async function databaseDisk(ground: Ground): Promise<Finding> {
   const size = await database?.size();
   if (!size)
     return skipped("the disk of PostgreSQL: not checked, because PostgreSQL does not answer");
-  const host = new URL(ground.config.databaseUrl ?? "").hostname;
-  const isHere = ["", "localhost", "127.0.0.1", "[::1]"].includes(host);
+  const { host, isSocket } = databaseServerOf(ground.config.databaseUrl ?? "");
+  const isHere = isSocket || ["localhost", "127.0.0.1", "[::1]"].includes(host);
   const space =
     isHere && size.folder ? await spaceAt(size.folder).catch(() => undefined) : undefined;
   if (space) return diskFinding(`the disk of PostgreSQL (${size.folder})`, space);

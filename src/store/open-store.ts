@@ -1,4 +1,5 @@
 // Opens the store over either database.
+import { databaseAddressOf } from "../model/database-url.ts";
 import { UnavailableError } from "../model/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Sealer } from "../runtime/sealer.ts";
@@ -123,8 +124,8 @@ export async function explainedOf(
   url: string,
   setting = "SONDE_DATABASE_URL",
 ): Promise<unknown> {
-  const { addressOf, isForbidden, isRefused } = await loadPostgres();
-  const server = `PostgreSQL at ${addressOf(url)}`;
+  const { isForbidden, isRefused } = await loadPostgres();
+  const server = `PostgreSQL at ${databaseAddressOf(url)}`;
   if (isRefused(cause))
     return new Error(
       `${server} refuses the connection (${(cause as Error).message}): correct ${setting}`,

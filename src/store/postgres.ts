@@ -111,12 +111,6 @@ const runForAll: RunBulk = async (kysely, insert, rows) => {
 const arrayOfNumbers = (values: readonly BulkValue[]): string =>
   `{${values.map((value) => value ?? "NULL").join(",")}}`;
 
-/** Host and port of a database URL, for messages: never its password. */
-export const addressOf = (url: string): string => {
-  const { hostname, port } = new URL(url);
-  return `${hostname || "localhost"}:${port || "5432"}`;
-};
-
 // Instants and counts are 64-bit integers below 2^53; by default pg returns them as text.
 const INT8: number = types.builtins.INT8;
 const getTypeParser: typeof types.getTypeParser = (oid: number, format?: unknown) =>

@@ -2,6 +2,7 @@
 // or nothing.
 import { DatabaseSync } from "node:sqlite";
 import { sql } from "kysely";
+import { databaseAddressOf } from "../model/database-url.ts";
 import { isUnavailable } from "../model/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { BulkRow, BulkValue } from "./bulk.ts";
@@ -10,7 +11,7 @@ import { insertRows } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { divideByDays } from "./partitions.ts";
 import type { DividedTable } from "./partitions.ts";
-import { addressOf, openPostgres } from "./postgres.ts";
+import { openPostgres } from "./postgres.ts";
 import type { PostgresOptions } from "./postgres.ts";
 import { explainedOf } from "./open-store.ts";
 import { noteSpans } from "./result-days.ts";
@@ -73,7 +74,7 @@ async function refuseFilled(target: Database, url: string): Promise<void> {
   const filled = await tablesWithRows(target);
   if (filled.length === 0) return;
   throw new Error(
-    `the database at ${addressOf(url)} is not empty (${filled.join(", ")}): name a new one`,
+    `the database at ${databaseAddressOf(url)} is not empty (${filled.join(", ")}): name a new one`,
   );
 }
 

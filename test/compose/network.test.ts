@@ -40,6 +40,11 @@ describe("the servers of a process are", () => {
       ["db:6432"],
     ],
     [
+      "the database that parameters of its URL name, as pg connects to it",
+      { SONDE_DATABASE_URL: "postgres://a/sonde?host=db&port=6432" },
+      ["db:6432"],
+    ],
+    [
       "none for a database behind a socket",
       { SONDE_DATABASE_URL: "postgres:///sonde?host=/run/postgresql" },
       [],
