@@ -50,15 +50,15 @@ export function agentFindings(facts: AgentFacts): Finding[] {
         ]
       : []),
   ]);
-  if (shown.length > 0) return shown;
-  const { agents, deployments } = facts;
-  return [
-    ok(
-      agents.length === 0 && deployments.size === 0
-        ? "nothing is deployed, and no agent has been seen"
-        : `${count(agents.length, "agent is", "agents are")} online, and each location with deployments has one`,
-    ),
-  ];
+  return shown.length > 0 ? shown : [ok(soundAgents(facts))];
+}
+
+function soundAgents({ agents, deployments }: AgentFacts): string {
+  if (agents.length === 0 && deployments.size === 0)
+    return "nothing is deployed, and no agent has been seen";
+  const draining = agents.filter(({ condition }) => condition === "draining").length;
+  const online = count(agents.length - draining, "agent is", "agents are");
+  return `${online} online${draining > 0 ? ` and ${draining} draining` : ""}, and each location with deployments has one`;
 }
 
 /** Agents that fell silent at once may well be working: nobody records their heartbeats. */

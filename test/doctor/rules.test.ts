@@ -118,6 +118,13 @@ describe("agents", () => {
     expect(findings(first, { ...second, condition: "stopped" })).toContainEqual(blamed);
   });
 
+  it("are not called online while they drain", () => {
+    const draining = anAgent({ agent_id: "agent-2", condition: "draining" });
+    expect(findings(anAgent({}), draining)).toEqual([
+      "ok: 1 agent is online and 1 draining, and each location with deployments has one",
+    ]);
+  });
+
   it("with the same fault are listed up to five", () => {
     const old = Array.from({ length: 40 }, (_, n) =>
       anAgent({ agent_id: `agent-${n}`, version: "1.0.0" }),
