@@ -1,7 +1,7 @@
 // The runbooks agree with the alerts and the program.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join, normalize } from "node:path";
+import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { runCommand } from "../../src/commands/command-line.ts";
@@ -97,9 +97,15 @@ describe("the pages contain valid", () => {
   });
 
   it("files of the program in folders that its user may write", () => {
-    const elsewhere = PAGES.flatMap(({ name, text }) =>
-      (text.match(/--(?:out|bundle) \/\S+/g) ?? []).map((option) => `${name}: ${option}`),
-    );
+    const written = /(?<=--(?:out|bundle) |sonde backup "?)\/[^\s"`]+/g;
+    const elsewhere = PAGES.flatMap(({ name, text }) => {
+      const given = [...text.matchAll(/^install -d .*-o sonde-hub .* (\/\S+)$/gm)].map(
+        ([, to]) => to,
+      );
+      return (text.match(written) ?? [])
+        .filter((file) => !given.includes(dirname(file)))
+        .map((file) => `${name}: ${file}`);
+    });
     expect(elsewhere).toEqual([]);
   });
 
