@@ -128,7 +128,7 @@ describe("the pages contain valid", () => {
 
   it("a key for commands over the API, where the file of the first key was deleted", () => {
     const { text = "", blocks = [] } = PAGES.find(({ name }) => name === "first-install") ?? {};
-    expect(text).toMatch(/The first key .*\bdelete\s+the file/s);
+    expect(text).toMatch(/The first key .*\bdelete\s+the file\. The journal keeps it/s);
     const overApi = blocks.filter(({ text }) => /^sonde (?:run|calls|results)\b/m.test(text));
     expect(overApi).toHaveLength(1);
     for (const block of overApi) expect(block.text).toMatch(/^WITH=\(SONDE_API_KEY=/);
