@@ -25,7 +25,8 @@ export async function backUpStore(context: Context, input: BackupInput): Promise
   const { print } = context;
   const config = context.config();
   if (input.file === "") throw invalid("backup: '' is not the name of a file");
-  if (config.databaseUrl !== undefined) throw usePgDump(config.databaseUrl, input.file);
+  if (config.databaseUrl !== undefined)
+    throw usePgDump(config.databaseUrl, input.file, context.environment["SONDE_DATABASE_CA_FILE"]);
   const file = existingDatabaseIn(config);
   const to = resolve(input.file);
   using showing = showCopying("backing up");
@@ -80,10 +81,16 @@ async function aboutKeys(
   return `${needed}: keep ${where} too, in another place. Without it, the backup cannot be restored.\n`;
 }
 
-function usePgDump(url: string, to: string): Error {
+/** `authority`: the file with the certificate of the server's authority. */
+function usePgDump(url: string, to: string, authority: string | undefined): Error {
   const named = new URL(url);
   named.password = "";
   named.searchParams.delete("password");
+  if (authority) {
+    // As for Sonde itself, it turns TLS on.
+    if (!named.searchParams.has("sslmode")) named.searchParams.set("sslmode", "verify-full");
+    named.searchParams.set("sslrootcert", resolve(authority));
+  }
   return invalid(
     `the database is PostgreSQL: back it up with \`pg_dump --format=custom --file='${to}' '${named.href}'\`; see docs/backup.md`,
   );
