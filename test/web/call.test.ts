@@ -236,6 +236,10 @@ it("shows more statistics, and leaves the focus where it was", TIMEOUT, async ()
     await expect.poll(() => rows.count()).toBe(shown);
   }
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Show more");
+  await statistics.getByLabel("Result of the runs").selectOption("COMPLETE");
+  await page.reload();
+  await statistics.getByRole("columnheader", { name: "Fastest" }).waitFor();
+  await statistics.getByRole("columnheader", { name: "Hour from" }).waitFor();
 });
 
 /** Keeps the colour and the dashes of what is drawn over the series of charts, which are paths. */

@@ -35,6 +35,11 @@ it("lists show the rows that have every word searched for", { timeout: 120_000 }
     await expect.poll(() => status.textContent()).toBe(`1 of 2 ${one}s`);
     expect(await rows.allTextContents()).toEqual([expect.stringContaining("Basket")]);
     await expectAccessible(page);
+    // The address keeps the words.
+    await page.goto(`${api}/calls`);
+    await page.goBack();
+    await expect.poll(() => status.textContent()).toBe(`1 of 2 ${one}s`);
+    expect(await search.inputValue()).toBe(words);
     await search.fill("basket bill");
     await list.getByText(`No ${one} has all of these words.`).waitFor();
   }

@@ -1,7 +1,7 @@
-// A list that was read page by page, with a search among the rows read so far.
+// A list that was read page by page, with a search among the rows read so far. The address keeps it.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
 import { count } from "../../../src/model/count.ts";
+import { useAddress } from "../address.ts";
 import type { Pages } from "../lists.ts";
 import { MoreButton } from "./more-button.tsx";
 
@@ -19,7 +19,7 @@ interface SearchedListProps<Row> {
 }
 
 export function SearchedList<Row>({ list, noun, by, texts, children }: SearchedListProps<Row>) {
-  const [text, setText] = useState("");
+  const [{ q: text = "" }, change] = useAddress();
   const rows = list.rows ?? [];
   const found = rows.filter((row) => matches(texts(row), text));
   const several = `${noun}s`;
@@ -33,7 +33,7 @@ export function SearchedList<Row>({ list, noun, by, texts, children }: SearchedL
           aria-label={`Search the ${several}`}
           placeholder={`Search by ${by}`}
           value={text}
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
+          onInput={({ currentTarget }) => change({ q: currentTarget.value || undefined })}
         />
         <span class="muted small" role="status">
           {text === "" ? all : `${found.length} of ${all}`}

@@ -2,6 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import { PERIOD_KINDS } from "../../../../src/model/periods.ts";
 import type { PeriodKind } from "../../../../src/model/periods.ts";
+import { useAddress } from "../../address.ts";
 import { urlOf, withQuery } from "../../api.ts";
 import { SelectField } from "../../parts/field.tsx";
 import { MoreButton } from "../../parts/more-button.tsx";
@@ -56,8 +57,9 @@ interface StatsTableProps {
 }
 
 export function StatsTable({ id, location }: StatsTableProps) {
-  const [kind, setKind] = useState<PeriodKind>("DAY");
-  const [type, setType] = useState("ALL");
+  const [address, change] = useAddress();
+  const kind = PERIOD_KINDS.find((one) => one === address["stats_period"]) ?? "DAY";
+  const type = TYPES.find(({ value }) => value === address["stats_result"])?.value ?? "ALL";
   const [limit, setLimit] = useState(SHOWN_AT_FIRST);
   const of = { kind, type, location_id: location };
   const { data, error, refetch } = useStats(id, statsPath(id, "before", { ...of, limit }), "table");
@@ -71,8 +73,18 @@ export function StatsTable({ id, location }: StatsTableProps) {
         </a>
       </header>
       <div class="fields no-print">
-        <SelectField label="Period" value={kind} choices={KINDS} onChange={setKind} />
-        <SelectField label="Result of the runs" value={type} choices={TYPES} onChange={setType} />
+        <SelectField
+          label="Period"
+          value={kind}
+          choices={KINDS}
+          onChange={(stats_period) => change({ stats_period })}
+        />
+        <SelectField
+          label="Result of the runs"
+          value={type}
+          choices={TYPES}
+          onChange={(stats_result) => change({ stats_result })}
+        />
       </div>
       <Fault error={error} retry={refetch} />
       {!shown && !error && <Loading what="statistics" />}

@@ -1,6 +1,7 @@
 // The calls of a ranking, as a table.
 import { useState } from "preact/hooks";
 import type { InsightKind } from "../../../../src/model/insight.ts";
+import { useAddress } from "../../address.ts";
 import { speedOf } from "../../insights.ts";
 import type { RankedCall } from "../../insights.ts";
 import { Band } from "../../parts/band.tsx";
@@ -20,7 +21,7 @@ interface RankedCallsProps {
 }
 
 export function RankedCalls({ kind, latest, calls, places }: RankedCallsProps) {
-  const [sought, setSought] = useState("");
+  const [{ q: sought = "" }, change] = useAddress();
   const [count, setCount] = useState(SHOWN);
   const words = sought.toLowerCase().split(/\s+/);
   const found = calls.filter(({ api_name, api_url }) =>
@@ -34,7 +35,7 @@ export function RankedCalls({ kind, latest, calls, places }: RankedCallsProps) {
           <input
             type="search"
             value={sought}
-            onInput={({ currentTarget }) => setSought(currentTarget.value)}
+            onInput={({ currentTarget }) => change({ q: currentTarget.value || undefined })}
           />
         </label>
       )}
