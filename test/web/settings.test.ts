@@ -289,7 +289,37 @@ it("what cannot be read is not guessed", { timeout: 120_000 }, async () => {
   await page.getByRole("rowheader", { name: "Mine", exact: true }).waitFor();
   await asksForRefreshToken(pages);
   await saysWhatTokenLacks(pages);
+  await keepsUnreadToken(pages);
 });
+
+/** A call's form does not say that there is no token, nor show that the call has none. */
+async function keepsUnreadToken({ client, ...pages }: Pages): Promise<void> {
+  const make = async (path: string, body: object) =>
+    (await client.send<{ id: string }>("POST", path, body)).id;
+  const auth_id = await make("/auth/", {
+    meta: { name: "Post", domain: "post.example" },
+    settings: { auth_type: "OAUTH2" },
+  });
+  const token_id = await make("/tokens/", { meta: { name: "Stamp", auth_id } });
+  const id = await make("/calls/", {
+    meta: { name: "Send" },
+    request: { method: "GET", url: "https://post.example/", auth_id, token_id },
+  });
+  const { page } = await pages.open("/calls");
+  const lists = ["**/api/2/tokens/auth/**", "**/api/2/auth/?*"];
+  const unavailable = { status: 503, json: { error_msg: "The store is not available" } };
+  for (const list of lists) await page.route(list, (route) => route.fulfill(unavailable));
+  await page.goto(`${pages.api}/calls/${id}/edit`);
+  const card = page.getByRole("region", { name: "Authentication" });
+  await expect.poll(() => card.getByText("The store is not available").count()).toBe(2);
+  const shown = () => card.locator("option:checked").allTextContents();
+  expect(await shown()).toEqual(["Not known", "Not known"]);
+  expect(await card.getByText("You have no token").count()).toBe(0);
+  await page.unrouteAll();
+  await card.getByRole("button", { name: "Try again" }).first().click();
+  await card.getByRole("button", { name: "Try again" }).last().click();
+  await expect.poll(shown).toEqual(["Post (OAUTH2, post.example)", "Stamp"]);
+}
 
 /** Sonde obtains a token with a refresh token only if it has one. */
 async function asksForRefreshToken({ client, ...pages }: Pages): Promise<void> {

@@ -5,6 +5,7 @@ import type { Token } from "../../../../src/model/token.ts";
 import { send, ApiError } from "../../api.ts";
 import { useAll } from "../../lists.ts";
 import { SelectField } from "../../parts/field.tsx";
+import { Fault } from "../../parts/notice.tsx";
 import { invalidate } from "../../queries.ts";
 import { newRow } from "../../rows.ts";
 import { fixedHostOf } from "./call-draft.ts";
@@ -25,11 +26,14 @@ export function AuthFields({ draft, onChange, faultAt }: PartProps) {
   );
   const isLost = all && !all.some(({ id }) => id === draft.auth_id);
   const lost = isLost && draft.auth_id !== null ? [{ value: draft.auth_id, name: LOST }] : [];
-  const choices = fitting.map((one) => ({ value: one.id, name: nameOf(one, host) }));
+  const choices = all
+    ? fitting.map((one) => ({ value: one.id, name: nameOf(one, host) }))
+    : unread(draft.auth_id, settings);
   return (
     <section class="card" aria-labelledby="authentication">
       <h2 id="authentication">Authentication</h2>
       <BasicNotice draft={draft} onChange={onChange} />
+      <Fault error={settings.error} retry={settings.refetch} />
       <div class="fields">
         <SelectField
           label="Authentication setting"
@@ -51,6 +55,10 @@ export function AuthFields({ draft, onChange, faultAt }: PartProps) {
   );
 }
 
+/** What stands for the current choice until its name is known: the reader must not see it as none. */
+const unread = (id: string | null, { error }: { readonly error: Error | null }) =>
+  id === null ? [] : [{ value: id, name: error ? "Not known" : "Loading …" }];
+
 /** True for a host that is not known yet: it may be any. */
 const isWithin = (host: string | undefined, domain: string): boolean =>
   host === undefined || isInDomain(host, domain);
@@ -64,19 +72,21 @@ function TokenField({ draft, onChange, faultAt }: PartProps) {
     ["tokens", "auth", id, "all"],
     `tokens/auth/${encodeURIComponent(id)}/`,
   );
-  const choices = (tokens.data ?? []).map((token) => ({
-    value: token.id,
-    name: token.meta.name,
-  }));
+  const choices =
+    tokens.data?.map((token) => ({ value: token.id, name: token.meta.name })) ??
+    unread(draft.token_id, tokens);
   return (
-    <SelectField
-      label="Token"
-      value={draft.token_id ?? ""}
-      choices={[NONE, ...choices]}
-      fault={faultAt("request.token_id")}
-      hint={choices.length === 0 ? "You have no token for this setting." : undefined}
-      onChange={(token_id) => onChange({ token_id: token_id || null })}
-    />
+    <>
+      <SelectField
+        label="Token"
+        value={draft.token_id ?? ""}
+        choices={[NONE, ...choices]}
+        fault={faultAt("request.token_id")}
+        hint={tokens.data?.length === 0 ? "You have no token for this setting." : undefined}
+        onChange={(token_id) => onChange({ token_id: token_id || null })}
+      />
+      <Fault error={tokens.error} retry={tokens.refetch} />
+    </>
   );
 }
 
