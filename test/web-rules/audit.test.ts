@@ -25,6 +25,8 @@ it("names and links what the reader may still open", () => {
   const setting = entry({ kind: "auth_setting", object_id: "s" });
   expect(placeOf(setting, NONE)).toEqual({ path: "auth/s/", page: "settings/s" });
   expect(placeOf(entry({ kind: "token", object_id: "t" }), NONE)?.page).toBeUndefined();
+  const deployment = entry({ kind: "deployment", object_id: "d" });
+  expect(placeOf(deployment, NONE)).toEqual({ path: "deployments/d/", page: undefined });
   expect(placeOf(entry({ action: "run", object_owner: "bob" }), NONE)?.page).toBe("calls/a%2Fb");
 });
 
@@ -33,7 +35,7 @@ it("names nothing that was deleted, is someone else's, or has no name", () => {
   expect([...deleted]).toEqual(["x"]);
   expect(placeOf(entry({ action: "create", object_id: "x" }), deleted)).toBeUndefined();
   expect(placeOf(entry({ object_owner: "bob" }), NONE)).toBeUndefined();
-  expect(placeOf(entry({ kind: "deployment" }), NONE)).toBeUndefined();
+  expect(placeOf(entry({ kind: "variable" }), NONE)).toBeUndefined();
 });
 
 it("describes a key by its name, level and whether it is revoked", () => {

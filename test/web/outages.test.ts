@@ -285,6 +285,28 @@ it("filters the runs of a workflow and the audit trail by their addresses", asyn
   expect(await page.getByLabel("From (UTC)").inputValue()).toBe("2020-01-01T00:00");
 });
 
+it("names a deployment in the audit trail by what it runs, and where", async () => {
+  const make = async (path: string, body: object) =>
+    (await pages.client.send<Made>("POST", path, body)).id;
+  const call = await make("/calls/", {
+    meta: { name: "Prices" },
+    request: { method: "GET", url: "http://a.example/" },
+  });
+  const workflow = await make("/workflows/", { meta: { name: "Buy" } });
+  for (const target_id of [call, workflow]) {
+    const deployment = { target_id, location_id: "office-3", frequency: 60 };
+    const id = await make("/deployments/", { deployment });
+    await pages.client.send("PUT", `/deployments/${id}/`, { deployment: { frequency: 30 } });
+  }
+  const { page } = await pages.open("/audit");
+  const changed = page.getByRole("row", { name: /update deployment of \w+ at Office 3/ });
+  await expect.poll(() => changed.count()).toBe(2);
+  const names = changed.getByRole("link");
+  expect(await names.allTextContents()).toEqual(["Buy", "Prices"]);
+  await names.first().click();
+  await page.getByRole("heading", { name: "Buy", level: 1 }).waitFor();
+});
+
 it("says that a call has no runs yet once nothing is filtered", async () => {
   const { page } = await pages.open(`/calls/${await pages.client.createCall("http://a.example/")}`);
   await page.getByLabel("Category").selectOption("FAIL");

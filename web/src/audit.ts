@@ -30,10 +30,11 @@ const PLACES: Readonly<Record<string, { readonly list: string; readonly page?: s
   report: { list: "reports", page: "reports" },
   auth_setting: { list: "auth", page: "settings" },
   token: { list: "tokens" },
+  deployment: { list: "deployments" },
 };
 
 export interface ObjectPlace {
-  /** Below the API's root; the answer has the object's name. */
+  /** Below the API's root; the answer has the object's name, or is a deployment. */
   readonly path: string;
   /** Relative to the document's base; undefined if the object has no page. */
   readonly page: string | undefined;

@@ -3,8 +3,11 @@ import { useAddress } from "../address.ts";
 import { withQuery } from "../api.ts";
 import { deletedIn, keyWords, placeOf } from "../audit.ts";
 import type { AuditEntry, ObjectPlace } from "../audit.ts";
+import { useCalls } from "../call-names.ts";
 import { instantIn } from "../clock.ts";
+import type { Deployment } from "../deployments.ts";
 import { useList } from "../lists.ts";
+import { nameOfLocation, useLocations } from "../locations.tsx";
 import { InstantField } from "../parts/field.tsx";
 import { MoreButton } from "../parts/more-button.tsx";
 import { NeedsLevel } from "../parts/needs-level.tsx";
@@ -126,10 +129,14 @@ interface Named {
   readonly meta: { readonly name: string };
 }
 
+const useNamed = <T extends object>(path: string | undefined) =>
+  useRead<T>(["audit", "named", path], path).data;
+
 /** Shows an object by its name; by its id until the name is known, or if it is gone. */
 function NamedObject({ id, place }: { readonly id: string; readonly place: ObjectPlace }) {
-  const { data } = useRead<Named>(["audit", "named", place.path], place.path);
+  const data = useNamed<Named | Deployment>(place.path);
   if (!data) return <code>{id}</code>;
+  if ("deployment" in data) return <Deployed by={data} />;
   const { name } = data.meta;
   return (
     <>
@@ -141,6 +148,29 @@ function NamedObject({ id, place }: { readonly id: string; readonly place: Objec
         </a>
       )}{" "}
       <code class="muted small">{id}</code>
+    </>
+  );
+}
+
+/** Shows a deployment, which has no name, by its target and its location. */
+function Deployed({ by: { id, deployment } }: { readonly by: Deployment }) {
+  const { target_id, location_id } = deployment;
+  const call = useCalls([target_id])?.get(target_id);
+  const workflow = useNamed<Named>(call === null ? `workflows/${target_id}/` : undefined);
+  const page = call ? `calls/${target_id}` : `workflows/${target_id}`;
+  const name = (call ?? workflow)?.meta.name;
+  const at = nameOfLocation(useLocations(), location_id);
+  return (
+    <>
+      {name !== undefined && (
+        <>
+          of{" "}
+          <a class="name" href={page}>
+            {name}
+          </a>
+        </>
+      )}{" "}
+      at <span class="name">{at}</span> <code class="muted small">{id}</code>
     </>
   );
 }
