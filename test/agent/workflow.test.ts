@@ -339,6 +339,17 @@ describe("cookies", () => {
     expect(JSON.stringify(report)).not.toContain("abc");
   });
 
+  it("are those of the host in the Host header of its calls", async () => {
+    await using target = await startTarget(login);
+    const headers = [{ key: "Host", value: "www.example.com" }];
+    const steps = ["/login", "/home"].map((path, n) =>
+      newCall({ url: target.url + path, headers }, { result_id: `step-${n}` }),
+    );
+    await run(workflowTick(steps, { handle_cookies: true }));
+    const cookies = target.requests.map((request) => request.headers.cookie);
+    expect(cookies).toEqual([undefined, "session=abc; foreign=1"]);
+  });
+
   it("are not carried if it does not", async () => {
     await using target = await startTarget(login);
     await run(visit(target.url, false));

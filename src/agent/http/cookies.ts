@@ -137,9 +137,18 @@ class CookieStore extends MemoryCookieStore {
   }
 }
 
+/** The request's URL with the host that its server knows, as in cURL: that of its Host header. */
+export function siteOf({ url, headers }: Pick<HttpRequest, "url" | "headers">): URL {
+  const host = headers.find(({ key }) => key.toLowerCase() === "host")?.value ?? "";
+  if (host === url.host) return url;
+  const site = new URL(url);
+  site.host = host; // an invalid one changes nothing
+  return site;
+}
+
 /** The call's own cookies come first, and override those in the jar with the same name. */
 export function withCookies(request: HttpRequest, cookies: Cookies): HttpRequest {
-  const kept = cookies.headerFor(request.url);
+  const kept = cookies.headerFor(siteOf(request));
   if (kept === "") return request;
   const own = request.headers.filter(isCookie).map(({ value }) => trimEnd(value));
   const names = new Set(own.flatMap((value) => value.split(";").map(nameOf)));

@@ -10,7 +10,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import { createDeadline } from "../../runtime/deadline.ts";
 import { connect } from "./connect.ts";
 import type { Attempt, Network } from "./connect.ts";
-import { createCookies, withCookies, withoutCookies } from "./cookies.ts";
+import { createCookies, siteOf, withCookies, withoutCookies } from "./cookies.ts";
 import type { Cookies } from "./cookies.ts";
 import { exchange } from "./exchange.ts";
 import { AgentFailure, CallFailure } from "./failure.ts";
@@ -127,7 +127,7 @@ async function followToEnd(
     const { status_code = 0, headers = [] } = progress.last.response ?? {};
     const isRedirect = status_code >= 300 && status_code <= 399;
     if (isRedirect) jar ??= createCookies(clock);
-    const renewed = jar?.store(own.url, headers) ?? new Set();
+    const renewed = jar?.store(siteOf(own), headers) ?? new Set();
     if (!isRedirect) return;
     // Cookies set by a redirect are newer than the call's own, which otherwise win.
     own = withoutCookies(own, renewed);
