@@ -41,7 +41,7 @@ export async function askForToken(
   const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
   if (isIP(host) !== 0 && !egress.allows(host, port)) return REFUSED;
   // Loaded here: most processes never ask.
-  const { Agent, buildConnector, request } = await import("undici");
+  const { Agent, buildConnector, errors, request } = await import("undici");
   const deadline = AbortSignal.timeout(timeoutMs);
   const open = buildConnector({
     // Makes Node ask the lookup for all addresses.
@@ -76,6 +76,8 @@ export async function askForToken(
         reason: `the token endpoint did not answer within ${timeoutMs / 1000} s`,
       };
     if (cause instanceof EgressRefusal) return { reason: unreachable("dns_not_found") };
+    if (cause instanceof errors.HTTPParserError)
+      return { reason: "the token endpoint answered with something other than HTTP/1.1" };
     return { reason: unreachable(codeOf(cause)) };
   } finally {
     await dispatcher.destroy();

@@ -17,7 +17,12 @@ import { startBlackHole } from "../support/black-hole.ts";
 import { createCertificates } from "../support/certificates.ts";
 import { startNameServer } from "../support/name-server.ts";
 import type { Answer } from "../support/name-server.ts";
-import { endless, startRawTarget, startTarget } from "../support/target-server.ts";
+import {
+  answering as answeringRaw,
+  endless,
+  startRawTarget,
+  startTarget,
+} from "../support/target-server.ts";
 import { undisturbed } from "../support/undisturbed.ts";
 import { answering } from "./renewing.ts";
 
@@ -90,6 +95,13 @@ it.each([
     response.writeHead(200, { "content-encoding": "gzip" }).end(content),
   );
   expect(await ask(target.url, { allow: ["127.0.0.1"] })).toEqual(expected);
+});
+
+it("says so if the answer is not HTTP", async () => {
+  await using target = await startRawTarget(answeringRaw("SSH-2.0-OpenSSH_9.2\r\n"));
+  expect(await ask(target.url)).toEqual({
+    reason: "the token endpoint answered with something other than HTTP/1.1",
+  });
 });
 
 it("reads no more than the limit, however the answer is framed", async () => {
