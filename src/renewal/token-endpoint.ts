@@ -8,6 +8,7 @@ import { gunzipSync } from "node:zlib";
 import type { EgressRules } from "../net/egress.ts";
 import { limitReading } from "../net/limit-reading.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
+import { watchStart } from "../net/response-start.ts";
 import type { TokenRequest } from "./token-request.ts";
 
 export interface TokenNetwork {
@@ -55,7 +56,9 @@ export async function askForToken(
   const connect: typeof open = (options, callback) =>
     open(options, (...opened) => {
       const [, socket] = opened;
-      if (socket) limitReading(socket, MAX_READ_BYTES, () => socket.destroy(tooLarge()));
+      const onExcess = (): void => void socket?.destroy(tooLarge());
+      if (socket) limitReading(socket, MAX_READ_BYTES, onExcess);
+      if (socket) watchStart(socket, { onExcess });
       callback(...opened);
     });
   const dispatcher = new Agent({ connect, maxResponseSize: MAX_ANSWER_BYTES });

@@ -97,6 +97,14 @@ it.each([
   expect(await ask(target.url, { allow: ["127.0.0.1"] })).toEqual(expected);
 });
 
+it.each([
+  ["follows 100 Continue unasked", `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n`],
+  ["has folded headers", `HTTP/1.1 200 OK\r\nX-A: a\n b\r\n`],
+])("an answer that %s is read", async (_, head) => {
+  await using target = await startRawTarget(answeringRaw(`${head}\r\n{"access_token":"new"}`));
+  expect(await ask(target.url)).toEqual({ answer: { access_token: "new" } });
+});
+
 it("says so if the answer is not HTTP", async () => {
   await using target = await startRawTarget(answeringRaw("SSH-2.0-OpenSSH_9.2\r\n"));
   expect(await ask(target.url)).toEqual({

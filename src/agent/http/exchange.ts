@@ -4,12 +4,12 @@ import type { Socket } from "node:net";
 import { Client } from "undici";
 import type { Dispatcher } from "undici";
 import { limitReading } from "../../net/limit-reading.ts";
+import { watchStart } from "../../net/response-start.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, exchangeFailure } from "./failure.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { MAX_RESPONSE_BYTES, receive } from "./response.ts";
-import { watchStart } from "./response-start.ts";
 import { beginWait, endTrace } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 
@@ -57,7 +57,10 @@ export function exchange(
     socket.once("error", fail);
     withoutStackTraces(socket);
     limitReading(socket, MAX_RESPONSE_BYTES, () => settle(tooLarge()));
-    watchStart(socket, { onFirstByte: timer.firstByte, onFailure: settle });
+    watchStart(socket, {
+      onFirstByte: timer.firstByte,
+      onExcess: (what) => settle(new CallFailure("too_large", what)),
+    });
     trace.requestSize = trace.request.body?.length ?? 0;
     clientOver(socket, trace.request.url).dispatch(dispatchOptions(trace.request), {
       onRequestStart: () => undefined,

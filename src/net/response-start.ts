@@ -2,26 +2,26 @@
 // of which undici treats as faults, passes the status line in one piece, because undici keeps only
 // the last piece, and unfolds headers, because undici rejects folded ones.
 import type { Socket } from "node:net";
-import { CallFailure } from "./failure.ts";
 
 export interface StartEvents {
   /** Called for each piece of the start, before any is withheld. */
-  readonly onFirstByte: () => void;
-  readonly onFailure: (failure: CallFailure) => void;
+  readonly onFirstByte?: () => void;
+  /** Called with what is too large; nothing more is read. */
+  readonly onExcess: (what: string) => void;
 }
 
 /** Call it before anything is read. */
-export function watchStart(socket: Socket, { onFirstByte, onFailure }: StartEvents): void {
+export function watchStart(socket: Socket, { onFirstByte, onExcess }: StartEvents): void {
   const read = socket.read.bind(socket);
   const filter = createStartFilter();
   socket.read = (size?: number): unknown => {
     for (;;) {
       const chunk: unknown = read(size);
       if (!Buffer.isBuffer(chunk)) return chunk;
-      onFirstByte();
+      onFirstByte?.();
       const passed = filter.pass(chunk);
       if (typeof passed === "string") {
-        onFailure(new CallFailure("too_large", passed));
+        onExcess(passed);
         return null;
       }
       if (filter.isDone()) socket.read = read;
@@ -43,6 +43,7 @@ const INTERIM = /^HTTP\/1\.\d 1(?!01)\d\d(?: .*)?\r\n$/;
 export function createStartFilter() {
   let withheld: Buffer = NOTHING;
   let interims = 0;
+  let isOther = false;
   let isFinal = false;
   let isWhole = false;
   const headers = createUnfolder();
@@ -50,7 +51,8 @@ export function createStartFilter() {
   /** Returns whether the next interim response was complete. */
   const dropInterim = (): boolean => {
     const line = firstOf(withheld);
-    isFinal = !mayBeStatusLine(line) || (line.endsWith("\n") && !INTERIM.test(line));
+    isOther = !mayBeStatusLine(line);
+    isFinal = isOther || (line.endsWith("\n") && !INTERIM.test(line));
     const end = isFinal ? -1 : withheld.indexOf(END_OF_HEAD);
     if (end < 0) return false;
     withheld = withheld.subarray(end + END_OF_HEAD.length);
@@ -59,7 +61,7 @@ export function createStartFilter() {
   };
 
   return {
-    /** True once the head of the final response has ended. */
+    /** True once the head of the final response has ended, or something other than HTTP begun. */
     isDone: (): boolean => isWhole || headers.isDone(),
     /** Returns what undici may read now, or a text naming what is too large. */
     pass(chunk: Buffer): Buffer | string {
@@ -70,7 +72,7 @@ export function createStartFilter() {
         if (interims > MAX_INTERIM_RESPONSES)
           return `more than ${MAX_INTERIM_RESPONSES} interim responses`;
       if (isFinal) {
-        isWhole = isPlain(withheld);
+        isWhole = isOther || isPlain(withheld);
         if (isWhole) return withheld;
         const start = withheld.indexOf("\n") + 1;
         return Buffer.concat([withheld.subarray(0, start), headers.pass(withheld.subarray(start))]);

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { createStartFilter } from "../../../src/agent/http/response-start.ts";
+import { createStartFilter } from "../../src/net/response-start.ts";
 
 const CONTINUE = "HTTP/1.1 100 Continue\r\n\r\n";
 const HINTS = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n";
@@ -37,6 +37,7 @@ it.each([
   ["1000 is not a status", "HTTP/1.1 1000 X\r\n\r\n", undefined],
   ["a final response passes", "HTTP/1.1 200 OK\r\n", undefined],
   ["so does any other start", "x", undefined],
+  ["with its lines", "x\r\n y\r\n\r\n z", undefined],
   ["a folded header is joined", FOLDED, JOINED],
   ["white space after the status line is no fold", `HTTP/1.1 200 OK\r\n A: b\r\n\r\n`, undefined],
   ["a body is not unfolded", `${FINAL}\n a\r\n\tb`, undefined],
