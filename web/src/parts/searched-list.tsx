@@ -1,4 +1,4 @@
-// A list that was read page by page, with a search among the rows read so far. The address keeps it.
+// A list that was read page by page. The address keeps the search among the rows read so far.
 import type { ComponentChildren } from "preact";
 import { count } from "../../../src/model/count.ts";
 import { useAddress } from "../address.ts";

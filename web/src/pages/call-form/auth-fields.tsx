@@ -55,7 +55,7 @@ export function AuthFields({ draft, onChange, faultAt }: PartProps) {
   );
 }
 
-/** What stands for the current choice until its name is known: the reader must not see it as none. */
+/** Stands for the current choice until its name is known: readers must not take it for none. */
 const unread = (id: string | null, { error }: { readonly error: Error | null }) =>
   id === null ? [] : [{ value: id, name: error ? "Not known" : "Loading …" }];
 
