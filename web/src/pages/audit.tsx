@@ -129,12 +129,11 @@ interface Named {
   readonly meta: { readonly name: string };
 }
 
-const useNamed = <T extends object>(path: string | undefined) =>
-  useRead<T>(["audit", "named", path], path).data;
+const keyOf = (path: string | undefined) => ["audit", "named", path];
 
 /** Shows an object by its name; by its id until the name is known, or if it is gone. */
 function NamedObject({ id, place }: { readonly id: string; readonly place: ObjectPlace }) {
-  const data = useNamed<Named | Deployment>(place.path);
+  const { data } = useRead<Named | Deployment>(keyOf(place.path), place.path);
   if (!data) return <code>{id}</code>;
   if ("deployment" in data) return <Deployed by={data} />;
   const { name } = data.meta;
@@ -156,7 +155,8 @@ function NamedObject({ id, place }: { readonly id: string; readonly place: Objec
 function Deployed({ by: { id, deployment } }: { readonly by: Deployment }) {
   const { target_id, location_id } = deployment;
   const call = useCalls([target_id])?.get(target_id);
-  const workflow = useNamed<Named>(call === null ? `workflows/${target_id}/` : undefined);
+  const path = call === null ? `workflows/${target_id}/` : undefined;
+  const { data: workflow } = useRead<Named>(keyOf(path), path);
   const page = call ? `calls/${target_id}` : `workflows/${target_id}`;
   const name = (call ?? workflow)?.meta.name;
   const at = nameOfLocation(useLocations(), location_id);
