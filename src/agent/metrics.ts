@@ -21,6 +21,13 @@ export function createAgentMetrics(registry: Registry) {
     "result",
   ]);
   runs.inc({ result: "MISSED" }, 0);
+  const clockOffset = new Gauge({
+    name: "sonde_agent_clock_offset_seconds",
+    help: "Offset of the hub's time from this machine's clock; 0 while they agree within the measurement error; absent until the hub has answered.",
+    aggregator: "average", // the agents of a process share the machine's clock
+    registers: [registry],
+  });
+  clockOffset.remove();
   return {
     ...createSpoolMetrics(registry),
     runs,
@@ -47,12 +54,7 @@ export function createAgentMetrics(registry: Registry) {
       "sonde_agent_uncertain_results_total",
       "Results whose uncertainty exceeds 10 ms and 10 % of their total.",
     ),
-    clockOffset: new Gauge({
-      name: "sonde_agent_clock_offset_seconds",
-      help: "Offset of the hub's time from this machine's clock; 0 while they agree within the measurement error.",
-      aggregator: "average", // the agents of a process share the machine's clock
-      registers: [registry],
-    }),
+    clockOffset,
     unansweredHeartbeats: new Gauge({
       name: "sonde_agent_unanswered_heartbeats",
       help: "Consecutive heartbeats that reached NATS but that the hub did not answer.",

@@ -30,16 +30,18 @@ const labelled = (label: string, text: string): string => label.padEnd(LABEL_WID
 function agentLines({ agent }: ProcessView): string[] {
   if (!agent) return [];
   const { inFlight, held, spooled, clockOffset } = agent;
-  const clock =
-    clockOffset === 0
-      ? "clock right"
-      : `clock ${lengthOf(Math.abs(clockOffset) * 1000)} ${clockOffset > 0 ? "behind" : "ahead"}`;
   return [
     labelled(
       "agent here",
-      `${inFlight} in flight, ${held} held, ${count(spooled, "report")} in the spool, ${clock}`,
+      `${inFlight} in flight, ${held} held, ${count(spooled, "report")} in the spool, clock ${clockOf(clockOffset)}`,
     ),
   ];
+}
+
+function clockOf(offset: number | undefined): string {
+  if (offset === undefined) return "not measured yet";
+  if (offset === 0) return "right";
+  return `${lengthOf(Math.abs(offset) * 1000)} ${offset > 0 ? "behind" : "ahead"}`;
 }
 
 function serviceLines(service: ServiceView, now: number): string[] {

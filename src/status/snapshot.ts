@@ -40,8 +40,8 @@ export interface ProcessView {
         readonly inFlight: number;
         readonly held: number;
         readonly spooled: number;
-        /** Seconds by which the hub's time is ahead. */
-        readonly clockOffset: number;
+        /** Seconds by which the hub's time is ahead; undefined until it is measured. */
+        readonly clockOffset: number | undefined;
       }
     | undefined;
 }
@@ -98,7 +98,7 @@ async function viewProcess({ config: { opsPort }, ops }: Sources): Promise<Proce
               inFlight,
               held: samples.sum("sonde_agent_held_ticks") ?? 0,
               spooled: samples.sum("sonde_agent_spooled_reports") ?? 0,
-              clockOffset: samples.sum("sonde_agent_clock_offset_seconds") ?? 0,
+              clockOffset: samples.sum("sonde_agent_clock_offset_seconds"),
             },
     };
   } catch (cause) {

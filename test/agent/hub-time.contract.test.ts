@@ -69,7 +69,12 @@ async function startSystem({ start }: Adapter, { wrongBy = 0, hubAnswers = true 
     hubNow,
     heartbeats,
     results,
-    registry,
+    /** The samples of the metric of its offset, in seconds. */
+    offsets: async () =>
+      Array.from(
+        (await registry.metrics()).matchAll(/^sonde_agent_clock_offset_seconds (.*)$/gm),
+        ([, offset]) => Number(offset),
+      ),
     logged: () =>
       lines
         .map((line) => JSON.parse(line) as Record<string, unknown>)
@@ -137,16 +142,14 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
     "reports a clock that is wrong by %i ms, and when it is right again",
     async (wrongBy) => {
       await using system = await startSystem(adapter, { wrongBy });
-      const { machine, heartbeats, registry } = system;
-      const gauge = /^sonde_agent_clock_offset_seconds (.*)$/m;
-      const shown = async () => Number(gauge.exec(await registry.metrics())?.[1]);
+      const { machine, heartbeats, offsets } = system;
       // The agent asked until the answers confirmed each other.
       expect(heartbeats.map(({ clock_offset_ms }) => clock_offset_ms)).toEqual(
         Array(3).fill(undefined),
       );
-      expect(await shown()).toBe(-wrongBy / 1000);
+      expect(await offsets()).toEqual([-wrongBy / 1000]);
       await machine.setNow(system.hubNow());
-      await expect.poll(shown).toBe(0);
+      await expect.poll(offsets).toEqual([0]);
       expect(heartbeats.at(-1)).toMatchObject({ agent_id: "agent-1", clock_offset_ms: -wrongBy });
       expect(system.logged()).toEqual([
         ["warn", "machine's clock is wrong; using the hub's time", -wrongBy],
@@ -288,7 +291,7 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
     },
   );
 
-  it("uses its own clock if the hub does not answer", async () => {
+  it("uses its own clock, and exports no offset of it, if the hub does not answer", async () => {
     await using target = await startTarget();
     await using system = await startSystem(adapter, {
       wrongBy: TEN_MINUTES,
@@ -302,5 +305,6 @@ describe.each(ADAPTERS)("an agent on the $name bus", (adapter) => {
     await expect.poll(() => results).toHaveLength(1);
     expect(results[0]?.meta.start_time).toBe("2026-10-01T12:10:12.000000Z");
     expect(system.logged()).toEqual([]);
+    expect(await system.offsets()).toEqual([]);
   });
 });

@@ -93,3 +93,17 @@ it("reports what it cannot reach, and escapes control characters", async () => {
   const lines = linesOf({ version: "1.0.0", roles: ["api"], now: 0, process, service });
   expect(lines.at(-1)).toBe("  2 × CONNECTION_ERROR  ?[2Jcleared at paris: a??b");
 });
+
+it.each([
+  [undefined, "not measured yet"],
+  [0, "right"],
+  [2, "2 s behind"],
+  [-2, "2 s ahead"],
+])("shows the clock of an agent whose offset is %s s as %s", (clockOffset, shown) => {
+  const agent = { inFlight: 0, held: 0, spooled: 0, clockOffset };
+  const process = { readiness: "ready", agent };
+  const lines = linesOf({ version: "1", roles: ["agent"], now: 0, process, service: undefined });
+  expect(lines.at(-1)).toBe(
+    `agent here 0 in flight, 0 held, 0 reports in the spool, clock ${shown}`,
+  );
+});
