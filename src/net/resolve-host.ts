@@ -51,6 +51,8 @@ const WAIT_FOR_IPV6_MS = 50;
 // An IPv6 answer waits longer for IPv4, which is dialled first and may be all that this machine
 // has.
 const WAIT_FOR_IPV4_MS = 2000;
+/** Within that time: c-ares repeats a lost query only after `QUERY_TIMEOUT_MS`. */
+const ASK_AGAIN_AFTER_MS = 1000;
 const WAIT_FOR_SYSTEM_MS = 2000;
 const HOSTS_FILE_TTL_MS = 10_000;
 
@@ -137,7 +139,8 @@ function specialName(name: string): string[] | undefined {
 }
 
 async function queryBoth(resolver: Resolver, name: string): Promise<string[]> {
-  const four = resolver.resolve4(name).then(atLeastOne);
+  const askFour = (): Promise<string[]> => resolver.resolve4(name).then(atLeastOne);
+  const four = askFour();
   const six = resolver.resolve6(name).then(atLeastOne);
   try {
     await Promise.any([four, six]);
@@ -145,10 +148,17 @@ async function queryBoth(resolver: Resolver, name: string): Promise<string[]> {
     throw moreSpecific(cause as AggregateError);
   }
   return [
-    ...(await within(AbortSignal.timeout(WAIT_FOR_IPV4_MS), four)),
+    ...(await within(AbortSignal.timeout(WAIT_FOR_IPV4_MS), orAgain(four, askFour))),
     ...(await within(AbortSignal.timeout(WAIT_FOR_IPV6_MS), six)),
   ];
 }
+
+/** Settles with the first answer; asks again if it is late, since one may be lost. */
+const orAgain = <Found>(first: Promise<Found>, ask: () => Promise<Found>): Promise<Found> =>
+  new Promise((resolve, reject) => {
+    const late = setTimeout(() => void ask().then(resolve, reject), ASK_AGAIN_AFTER_MS);
+    void first.then(resolve, reject).finally(() => clearTimeout(late));
+  });
 
 /** Resolves with an empty list if there is no answer in time. */
 const within = <Found>(

@@ -107,6 +107,17 @@ describe("a name", () => {
     expect(found).toEqual(["192.0.2.1", "2001:db8::1"]);
   });
 
+  it("has its IPv4 address even if one query for it is lost", async () => {
+    let isLost = false;
+    await using server = await startNameServer((_, family) => {
+      if (family === 6 || isLost) return ["192.0.2.1", "2001:db8::1"];
+      isLost = true;
+      return "silence";
+    });
+    const found = await undisturbed(() => resolverOf(server).resolve("a.example"));
+    expect(found).toEqual(["192.0.2.1", "2001:db8::1"]);
+  });
+
   it.each([
     [4, "2001:db8::1", 1900, 3000],
     [6, "192.0.2.1", 45, 200],
