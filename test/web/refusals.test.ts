@@ -134,3 +134,31 @@ it("make a call once whose answer was lost before a refusal", async () => {
   );
   expect(results.filter(({ meta }) => meta.name === "Once")).toHaveLength(1);
 });
+
+it("ask again where no answer comes, and make a call once", async () => {
+  const { page } = await pages.open("/calls/new");
+  await page.clock.install();
+  await page.getByLabel("URL", { exact: true }).fill("https://example.com/");
+  await page.getByLabel("Name", { exact: true }).fill("Hanging");
+  const { promise: sent, resolve } = Promise.withResolvers<void>();
+  await page.route(
+    "**/api/2/calls/",
+    async (route) => {
+      await route.fetch();
+      resolve();
+    },
+    { times: 1 },
+  );
+  await button(page, "Save").click();
+  await sent;
+  expect(await button(page, "Save").isDisabled()).toBe(true);
+  await page.clock.fastForward(60_000);
+  await page.getByText("Sonde is not responding.").waitFor();
+  await button(page, "Save").click();
+  await page.getByRole("heading", { name: "Hanging", level: 1 }).waitFor();
+  const { results } = await pages.client.send<{ results: { meta: { name: string } }[] }>(
+    "GET",
+    "/calls/",
+  );
+  expect(results.filter(({ meta }) => meta.name === "Hanging")).toHaveLength(1);
+});

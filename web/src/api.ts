@@ -73,6 +73,15 @@ const isAnswered = ({ status }: Response): boolean =>
 /** `crypto.randomUUID` exists only over https. */
 const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");
 
+/** More than Sonde needs: a connection may be dead, and the browser would wait for minutes. */
+const ANSWER_WITHIN_MS = 60_000;
+
+function timeLimit(): AbortSignal {
+  const limit = new AbortController();
+  setTimeout(() => limit.abort(), ANSWER_WITHIN_MS);
+  return limit.signal;
+}
+
 /** Like `send`. With an `If-Match` header, status 412: someone has changed the object. */
 export async function sendVersioned<T>(
   method: Method,
@@ -91,7 +100,7 @@ export async function sendVersioned<T>(
       ...(isReaderAway() && { "sonde-background": "1" }),
     },
     ...(json && { body: json }),
-    ...(signal && { signal }),
+    signal: AbortSignal.any([timeLimit(), ...(signal ? [signal] : [])]),
   }).catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
     throw new ApiError(0, "Sonde is not responding. Is it running and reachable from here?");
