@@ -49,6 +49,16 @@ describe.each(services)("%s", (name) => {
     expect(values("MemoryDenyWriteExecute")).toEqual([]);
   });
 
+  it("shares its user, settings and data folder with the doctor of docs/doctor.md", () => {
+    const doctor = [...readFileSync("docs/doctor.md", "utf8").matchAll(/^systemd-run (.*?)^```/gms)]
+      .map(([, words = ""]) => words)
+      .find((words) => words.includes(`--uid=${values("User")[0]} `));
+    const named = (text: string) => text.replaceAll("%S", "/var/lib").replaceAll("%i", "paris");
+    const environment = values("EnvironmentFile").map((file) => `EnvironmentFile=${file}`);
+    const dataDir = values("Environment").filter((pair) => pair.startsWith("SONDE_DATA_DIR="));
+    for (const word of [...environment, ...dataDir]) expect(doctor).toContain(named(word));
+  });
+
   it("runs the program with settings that it knows, and gives it time to stop", () => {
     const [node = "", ...words] = (values("ExecStart")[0] ?? "").split(" ");
     const main = words.at(-2) ?? "";
