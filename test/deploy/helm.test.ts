@@ -65,7 +65,7 @@ const SAMPLES: Readonly<Record<string, string>> = {
 };
 
 /** Loads the container's configuration, with its secrets in files as Kubernetes mounts them. */
-function configOf({ env, args }: Container): Config {
+function configOf({ env }: Container): Config {
   const folder = mkdtempSync(join(tmpdir(), "sonde-chart-"));
   try {
     const given = env.map(({ name, value }) => {
@@ -74,8 +74,7 @@ function configOf({ env, args }: Container): Config {
       writeFileSync(file, SAMPLES[name.replace(/_FILE$/, "")] ?? "no sample");
       return [name, file];
     });
-    const roles = args[args.indexOf("--roles") + 1];
-    return loadConfig(Object.fromEntries(given), args[0] === "serve" ? { SONDE_ROLES: roles } : {});
+    return loadConfig(Object.fromEntries(given));
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -158,7 +157,8 @@ describe("a pod of the chart", () => {
     const { args, volumeMounts } = container;
     expect(volumeMounts.map(({ mountPath }) => mountPath)).toContain(config.dataDir);
     if (component === "migration") return expect(args).toEqual(["migrate"]);
-    expect(args).toEqual(["serve", "--roles", component]);
+    // From the environment: other commands in the pod have no argument of `serve`.
+    expect([args, config.roles]).toEqual([["serve"], [component]]);
     expect(config.opsHost).toBe("0.0.0.0");
     expect(portNamed(container, "ops")).toBe(config.opsPort);
     if (component !== "api") return expect(portNamed(container, "http")).toBeUndefined();

@@ -84,6 +84,10 @@ spec:
 
 {{- define "sonde.container" -}}
 {{- $common := include "sonde.commonSettings" .root | fromYaml -}}
+{{- /* Not an argument: commands such as `sonde doctor` need it, too. */ -}}
+{{- if .serves }}
+{{- $_ := set $common "SONDE_ROLES" .component }}
+{{- end -}}
 name: sonde
 image: {{ include "sonde.image" .root | quote }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
