@@ -191,11 +191,11 @@ const rotated = ({ id, key_version }: StoredLocation, hours: number, changed: nu
   hours === 0
     ? `location ${id} has key version ${key_version + 1}; the previous key is no longer valid.
 1. ${RELOAD} let the new NATS user in and the previous one out.
-2. Give the files of \`sonde locations env ${id} --out …\` to the location's agents and restart them.
+2. Give the keys of \`sonde locations env ${id} --out …\` to the location's agents and restart them.
 `
     : `location ${id} has key version ${key_version + 1}; the previous key is valid until ${formatInstant(changed)}.
 1. ${RELOAD} let the new NATS user in.
-2. Before that time, give the files of \`sonde locations env ${id} --out …\` to the location's agents
+2. Before that time, give the keys of \`sonde locations env ${id} --out …\` to the location's agents
    and restart them.
 3. After that time, repeat step 1 to remove the previous NATS user.
 `;

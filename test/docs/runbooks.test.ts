@@ -134,6 +134,12 @@ describe("the pages contain valid", () => {
     for (const block of overApi) expect(block.text).toMatch(/^WITH=\(SONDE_API_KEY=/);
   });
 
+  it("a rotation that leaves the other settings of agents", () => {
+    const page = PAGES.find(({ name }) => name === "rotate-keys")?.text ?? "";
+    expect(page).not.toMatch(/copy the folder/i);
+    expect(page.match(/[Cc]opy `location-key` and `nats.nk`/g)).toHaveLength(2);
+  });
+
   it("the way from runs that are MISSED to their results in a spool", () => {
     const row = PAGES.find(({ name }) => name === "SondeRunsMissed")?.text.match(
       /^\| `agent_lost`.*/m,
