@@ -111,6 +111,9 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
     .getByText(/^Name: 'Connection'/)
     .waitFor();
 
+  // A run has nothing of what is not saved.
+  await page.getByText("Unsaved: runs use the last saved version.").waitFor();
+
   // Leaving the page asks first, by a link and through the history.
   await page.getByRole("link", { name: "Workflows", exact: true }).click();
   await page.getByRole("heading", { name: "Leave without saving?" }).waitFor();

@@ -60,6 +60,7 @@ export function CallEditor({ first, stored, onSaved }: CallEditorProps) {
       <AccessFields {...part} />
       <SaveButtons
         isBusy={sending.isBusy}
+        isUnsaved={stored !== undefined && isChanged}
         onChoose={(asked) => {
           isToRun.current = asked;
         }}
@@ -84,10 +85,12 @@ function useCurl(fill: (request: CurlRequest) => void) {
 
 interface SaveButtonsProps {
   readonly isBusy: boolean;
+  /** Whether a stored call has changes that "Run now" does not use. */
+  readonly isUnsaved: boolean;
   readonly onChoose: (isToRun: boolean) => void;
 }
 
-const SaveButtons = ({ isBusy, onChoose }: SaveButtonsProps) => (
+const SaveButtons = ({ isBusy, isUnsaved, onChoose }: SaveButtonsProps) => (
   <div class="row save-buttons">
     <button class="button primary" type="submit" disabled={isBusy} onClick={() => onChoose(false)}>
       Save
@@ -95,5 +98,6 @@ const SaveButtons = ({ isBusy, onChoose }: SaveButtonsProps) => (
     <button class="button" type="submit" disabled={isBusy} onClick={() => onChoose(true)}>
       Save and run
     </button>
+    {isUnsaved && <span class="muted small">Unsaved: runs use the last saved version.</span>}
   </div>
 );
