@@ -166,6 +166,14 @@ it(
     await ended("far", "COMPLETE");
     await page.getByText("0 of 1 call", { exact: true }).waitFor();
 
+    for (const location_id of ["far", "local"]) await ended(location_id, "UNABLE_TO_RUN");
+    await page.goto(`${url}/calls`);
+    const state = row.locator(".col-state", { hasText: "Unable to run" });
+    // Nothing of it is cut off.
+    expect(await state.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(
+      0,
+    );
+
     await ended("far", "MISSED");
     await ended("local", "COMPLETE");
     await page.setViewportSize({ width: 360, height: 740 });
