@@ -18,9 +18,9 @@ export const useDeployments = ({ kind, id }: Pick<Target, "kind" | "id">) =>
     `deployments/${kind}/${encodeURIComponent(id)}/?limit=1000`,
   );
 
-/** Reads the deployments of the signed-in user. */
-export const useOwnDeployments = (): readonly Deployment[] =>
-  useAll<Deployment>(["deployments", "own"], "deployments/").data ?? [];
+/** Reads the deployments of the signed-in user; undefined: not known. */
+export const useOwnDeployments = (): readonly Deployment[] | undefined =>
+  useAll<Deployment>(["deployments", "own"], "deployments/").data;
 
 /** Proposes the delay that coincides with the fewest of `others` at these locations. */
 export const proposalAt = (

@@ -16,14 +16,15 @@ const SHOWN_RUNS = 5;
 /** The delay of a draft, and the proposed one. */
 export interface Delay {
   readonly run_delay: string;
-  readonly proposal: Proposal;
+  /** Undefined: the other deployments are not known. */
+  readonly proposal: Proposal | undefined;
 }
 
 /** Returns the delay of the draft; until one is given, the proposed one. */
 export function useDelay(draft: DeploymentDraft, edited?: Deployment): Delay {
-  const others = useOwnDeployments().filter(({ id }) => id !== edited?.id);
-  const proposal = proposalAt(draft.locations, Number(draft.frequency), others);
-  return { run_delay: draft.run_delay ?? String(proposal.run_delay), proposal };
+  const others = useOwnDeployments()?.filter(({ id }) => id !== edited?.id);
+  const proposal = others && proposalAt(draft.locations, Number(draft.frequency), others);
+  return { run_delay: draft.run_delay ?? String(proposal?.run_delay ?? 0), proposal };
 }
 
 interface DeployFieldsProps {
@@ -64,12 +65,18 @@ export function DeployFields(props: DeployFieldsProps) {
           value={run_delay}
           fault={faultAt("run_delay")}
           hint={
-            <DelayHint
-              {...proposal}
-              given={run_delay}
-              isPlaced={draft.locations.length > 0}
-              onTake={() => onChange({ run_delay: isNew ? undefined : String(proposal.run_delay) })}
-            />
+            <>
+              {delayInWords(Number(run_delay))}{" "}
+              {proposal && draft.locations.length > 0 && (
+                <Proposed
+                  {...proposal}
+                  given={run_delay}
+                  onTake={() =>
+                    onChange({ run_delay: isNew ? undefined : String(proposal.run_delay) })
+                  }
+                />
+              )}
+            </>
           }
           input={{ inputMode: "numeric" }}
           onInput={(value) => onChange({ run_delay: value })}
@@ -97,22 +104,19 @@ const BetweenCalls = ({ kind, draft, faultAt, onChange }: DeployFieldsProps) =>
     />
   );
 
-interface DelayHintProps extends Proposal {
+interface ProposedProps extends Proposal {
   /** The delay as the field has it. */
   readonly given: string;
-  /** Whether a location is chosen: without one, the proposal means nothing. */
-  readonly isPlaced: boolean;
   readonly onTake: () => void;
 }
 
-const DelayHint = ({ run_delay, sharing, given, isPlaced, onTake }: DelayHintProps) => (
+/** Without a location, the proposal means nothing. */
+const Proposed = ({ run_delay, sharing, given, onTake }: ProposedProps) => (
   <>
-    {delayInWords(Number(given))}{" "}
-    {isPlaced &&
-      (sharing === 0
-        ? `None of your deployments there is due at second ${run_delay}.`
-        : `Second ${run_delay} has the fewest of your deployments there (${sharing}).`)}{" "}
-    {isPlaced && given !== String(run_delay) && (
+    {sharing === 0
+      ? `None of your deployments there is due at second ${run_delay}.`
+      : `Second ${run_delay} has the fewest of your deployments there (${sharing}).`}{" "}
+    {given !== String(run_delay) && (
       <button
         class="link"
         type="button"
