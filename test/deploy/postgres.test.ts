@@ -95,6 +95,14 @@ it("refuses everyone else", async () => {
   expect(await attempt(urlOf("postgres"), tls)).toMatch(/no pg_hba.conf entry/);
 });
 
+it("gets its certificate before it starts with TLS, as docs/deployment.md says", () => {
+  const page = readFileSync("docs/deployment.md", "utf8");
+  const [, steps = ""] = /```sh\n([^`]*\/tls\.conf [^`]*)```/.exec(page) ?? [];
+  expect(steps).toMatch(/server\.crt server\.key .*\n(?:.*\n)*systemctl restart postgresql\n/);
+  // Other users can read command lines.
+  expect(steps).not.toContain("password '");
+});
+
 const RESTORING = /```sh[^\n]*\n([^`]*\npg_restore [^`]*)```/;
 
 it.each(["docs/backup.md", "docs/runbooks/back-up-and-restore.md"])(
