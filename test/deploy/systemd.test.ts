@@ -93,6 +93,18 @@ it("the units run a Node that `npm prune --omit=dev` leaves", () => {
   expect(lock.packages[path]?.dev).toBeUndefined();
 });
 
+it("documents wait for the first key, which is written after the start", () => {
+  const lines = ["docs/deployment.md", "docs/runbooks/first-install.md"].flatMap((file) =>
+    [
+      ...readFileSync(file, "utf8").matchAll(
+        /^.*cat \/(?:data|var\/lib\/sonde\/hub)\/owner-key.*$/gm,
+      ),
+    ].flat(),
+  );
+  expect(lines).toHaveLength(3);
+  expect(lines.filter((line) => !line.includes("until "))).toEqual([]);
+});
+
 it("documents read the logs of these units", () => {
   const commands = globSync("docs/**/*.md").flatMap((file) => [
     ...readFileSync(file, "utf8").matchAll(/journalctl (?:-\w*u|--unit) "?(sonde[\w@-]*)(?= )/g),
