@@ -113,3 +113,10 @@ it("documents read the logs of these units", () => {
   expect(named).not.toEqual([]);
   expect(named.filter((unit) => !services.includes(unit))).toEqual([]);
 });
+
+it("documents skip what is no JSON in a log, such as the lines of systemd", () => {
+  const page = readFileSync("docs/logs.md", "utf8");
+  const commands = page.match(/\bjq .*(?:sonde\.log|`)/g) ?? [];
+  expect(commands.length).toBeGreaterThan(2);
+  expect(commands.filter((command) => !command.includes("'fromjson?"))).toEqual([]);
+});
