@@ -207,6 +207,22 @@ exec env -i PATH="$PATH" SONDE_MASTER_KEY=OLD "$@"`;
     },
   );
 
+  it("a `logs` for compose, of all containers that are one service in alerts", () => {
+    using machine = makeFolder();
+    const docker = `case "$*" in
+*config*) printf '%s\\n' api agent-paris-1 agent-paris-2 agent-tokyo-1 ;;
+*) echo "\${@:7}" ;;
+esac`;
+    writeFileSync(join(machine.path, "docker"), `#!/bin/bash\n${docker}\n`, { mode: 0o755 });
+    const compose = README.blocks.find(({ mark }) => mark === "compose")?.text ?? "";
+    const { stdout, stderr } = spawnSync("bash", ["--norc", "-eu"], {
+      input: [setupOf(README), compose, "logs agent-paris .", "logs api ."].join("\n"),
+      env: { PATH: `${machine.path}:${process.env["PATH"]}` },
+      encoding: "utf8",
+    });
+    expect(stdout, stderr).toBe("2h agent-paris-1 agent-paris-2\n2h api\n");
+  });
+
   it("a `promql` for compose, which prints the same as elsewhere", async () => {
     await using prometheus = await startPrometheus({
       targets: [{ url: "http://127.0.0.1:1", labels: { service: "api" } }],
