@@ -134,6 +134,14 @@ describe("the pages contain valid", () => {
     for (const block of overApi) expect(block.text).toMatch(/^WITH=\(SONDE_API_KEY=/);
   });
 
+  it("an upgrade that switches units with the version", () => {
+    const { blocks = [] } = PAGES.find(({ name }) => name === "upgrade") ?? {};
+    const switching = blocks.filter(({ text }) => /^ln -sfn sonde-/m.test(text));
+    expect(switching).toHaveLength(2);
+    for (const { text } of switching)
+      expect(text).toMatch(/^cp .*\/systemd\/\*\.service .*daemon-reload$/m);
+  });
+
   it("a rotation that leaves the other settings of agents", () => {
     const page = PAGES.find(({ name }) => name === "rotate-keys")?.text ?? "";
     expect(page).not.toMatch(/copy the folder/i);
