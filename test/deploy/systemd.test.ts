@@ -93,6 +93,14 @@ it("the units run a Node that `npm prune --omit=dev` leaves", () => {
   expect(lock.packages[path]?.dev).toBeUndefined();
 });
 
+it("documents quote the URLs in files that systemd and shells read", () => {
+  const page = readFileSync("docs/deployment.md", "utf8");
+  const [, settings = ""] = /> \/etc\/sonde\/hub\.env <<'END'\n(.*?)^END$/ms.exec(page) ?? [];
+  const urls = settings.split("\n").filter((line) => line.includes("://"));
+  expect(urls).toHaveLength(2);
+  for (const line of urls) expect(line).toMatch(/^SONDE_\w+='[^']*'$/);
+});
+
 it("documents wait for the first key, which is written after the start", () => {
   const lines = ["docs/deployment.md", "docs/runbooks/first-install.md"].flatMap((file) =>
     [
