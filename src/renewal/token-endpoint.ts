@@ -5,6 +5,7 @@ import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 import { gunzipSync } from "node:zlib";
+import { createMask } from "../model/mask.ts";
 import type { EgressRules } from "../net/egress.ts";
 import { limitReading } from "../net/limit-reading.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
@@ -34,7 +35,7 @@ const MAX_ANSWER_BYTES = 256 * 1024;
 const MAX_READ_BYTES = 4 * MAX_ANSWER_BYTES;
 
 export async function askForToken(
-  { method, url, headers, body, clientCertificate }: TokenRequest,
+  { method, url, headers, body, clientCertificate, secrets }: TokenRequest,
   network: TokenNetwork,
 ): Promise<TokenAnswer> {
   const { egress, version, timeoutMs = TIMEOUT_MS } = network;
@@ -72,7 +73,8 @@ export async function askForToken(
       signal: deadline,
     });
     const isGzip = /^(?:x-)?gzip$/i.test(String(answered.headers["content-encoding"]));
-    return read(answered.statusCode, await answered.body.bytes(), isGzip);
+    const content = await answered.body.bytes();
+    return read(answered.statusCode, parsed(content, isGzip), secrets);
   } catch (cause) {
     if (deadline.aborted)
       return {
@@ -110,14 +112,21 @@ const permittedLookup = ({ resolver, egress }: TokenNetwork, port: number): Look
     return permitted.map((address) => ({ address, family: isIP(address) }));
   });
 
-function read(status: number, content: Uint8Array, isGzip: boolean): TokenAnswer {
-  const answer = parsed(content, isGzip);
+function read(
+  status: number,
+  answer: Record<string, unknown> | undefined,
+  secrets: readonly string[],
+): TokenAnswer {
   const isSuccess = status >= 200 && status <= 299;
   if (isSuccess && !answer)
     return { reason: "the token endpoint answered with something other than JSON" };
-  // RFC 6749 section 5.2: a code, never free text. Some endpoints send it with 200.
+  // RFC 6749 section 5.2: a code, never free text. Some endpoints send it with 200. An endpoint may
+  // quote what it was sent.
   const error = answer?.["error"];
-  const code = typeof error === "string" && /^[\w.:/-]{1,60}$/.test(error) ? ` (${error})` : "";
+  const code =
+    typeof error === "string" && /^[\w.:/-]{1,60}$/.test(error)
+      ? ` (${createMask(secrets)(error)})`
+      : "";
   if (isSuccess && answer && (code === "" || answer["access_token"])) return { answer };
   return { reason: `the token endpoint answered ${status}${code}` };
 }

@@ -13,6 +13,8 @@ export interface TokenRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
   readonly clientCertificate?: ClientCertificate;
+  /** Values in it that an answer may quote, and no reason may show. */
+  readonly secrets: readonly string[];
 }
 
 /** The time and id of a signed assertion. */
@@ -53,7 +55,8 @@ export async function tokenRequest(
     if (keys.client_secret) parameters.set("client_secret", keys.client_secret);
   }
   const request = requestWith(settings, url, parameters, headers);
-  return { ...request, ...(clientCertificate && { clientCertificate }) };
+  const secrets = secretsOf(setting, token, headers);
+  return { ...request, ...(clientCertificate && { clientCertificate }), secrets };
 }
 
 /** Only its owner's tokens get the key of a setting, and only hosts of its domain. */
@@ -66,12 +69,21 @@ function certificateFor(
     : undefined;
 }
 
+const secretsOf = (
+  { keys }: AuthSetting,
+  { token: { refresh_token, password } }: Token,
+  { authorization }: Readonly<Record<string, string>>,
+): string[] =>
+  [keys.client_secret, refresh_token, password, authorization?.replace(/^Basic /, "")].filter(
+    (value) => typeof value === "string",
+  );
+
 function requestWith(
   { get_token_method }: AuthSetting["settings"],
   url: URL,
   parameters: URLSearchParams,
   headers: Readonly<Record<string, string>>,
-): TokenRequest {
+): Omit<TokenRequest, "secrets"> {
   // Clients also send a flag: true for GET.
   if (get_token_method === "GET" || get_token_method === true) {
     for (const [name, value] of parameters) url.searchParams.set(name, value);

@@ -154,6 +154,26 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     },
   );
 
+  it.each<[string, object, object]>([
+    ["client_secret", {}, {}],
+    ["refresh_token", { grant_type: "refresh_token", refresh_token: "hush-1" }, {}],
+    ["password", { grant_type: "password", username: "ann", password: "hush-2" }, {}],
+    ["basic", {}, { basic_auth_get_token_method: true }],
+  ])("masks a %s that the answer gives as its error", async (name, token, settings) => {
+    await using system = await start((_, response) => {
+      const { body = "", headers } = system.target.requests[0] ?? {};
+      const sent = new URLSearchParams(body).get(name);
+      const basic = headers?.authorization?.replace("Basic ", "");
+      response.writeHead(400).end(JSON.stringify({ error: sent ?? basic }));
+    });
+    const keys = { client_secret: "hush-0" };
+    const id = await insertToken(system.store, system.url, { token, settings, keys });
+    await system.run();
+    expect(renewalFailureOf(await system.tokenOf(id))).toBe(
+      "the token endpoint answered 400 (********)",
+    );
+  });
+
   it("retries after a growing pause, or 30 s later when the owner changed the token", async () => {
     await using system = await start(answering("", 500));
     const { store, run, clock, target } = system;

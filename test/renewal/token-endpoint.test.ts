@@ -49,6 +49,7 @@ const ask = (
       url: new URL(`${origin}/token?key=hush`),
       headers: {},
       body: "",
+      secrets: [],
       ...more,
     },
     { egress: parseEgressAllow(allow), resolver: resolverOf(), version: "1.2.3", ...network },
