@@ -24,9 +24,11 @@ const EXPLANATIONS = {
 export type MissedReason = keyof typeof EXPLANATIONS;
 export const MISSED_REASONS = Object.keys(EXPLANATIONS) as readonly MissedReason[];
 
+/** What the message of a MISSED result begins with. `started_late` is an agent's. */
+export type MissedCode = MissedReason | "started_late";
+
 /** The pages give advice, and `sonde doctor` counts, by the code at the start. */
-export const missedMessage = (code: MissedReason | "started_late", text: string): string =>
-  `${code}: ${text}`;
+export const missedMessage = (code: MissedCode, text: string): string => `${code}: ${text}`;
 
 export const explainMissed = (reason: MissedReason, locationId: string): string =>
   missedMessage(reason, EXPLANATIONS[reason](`location '${locationId}'`));

@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { MISSED_REASONS } from "../../src/model/missed.ts";
 import { runCommand } from "../../src/commands/command-line.ts";
 import { makeFolder } from "../support/process.ts";
 import { startPrometheus } from "../support/prometheus.ts";
@@ -27,6 +28,7 @@ interface RuleFile {
     readonly rules: readonly {
       readonly alert?: string;
       readonly record?: string;
+      readonly expr: string;
       readonly labels?: { readonly severity?: string };
       readonly annotations?: { readonly runbook_url: string };
     }[];
@@ -146,6 +148,18 @@ describe("the pages contain valid", () => {
     const page = PAGES.find(({ name }) => name === "rotate-keys")?.text ?? "";
     expect(page).not.toMatch(/copy the folder/i);
     expect(page.match(/[Cc]opy `location-key` and `nats.nk`/g)).toHaveLength(2);
+  });
+
+  it("a cause for each reason for MISSED that the alert counts", () => {
+    const { text = "" } = PAGES.find(({ name }) => name === "SondeRunsMissed") ?? {};
+    const { expr = "" } = RULES.find(({ record }) => record?.includes("missed_runs")) ?? {};
+    const ignored = /reason!~"([^"]+)"/.exec(expr)?.[1]?.split("|") ?? [];
+    const counted = [...MISSED_REASONS, "started_late"].filter((code) => !ignored.includes(code));
+    const explained = [...text.matchAll(/^\| `(\w+)` +\|/gm)].map(([, code]) => code);
+    expect(
+      new Set(explained),
+      "the table of SondeRunsMissed.md: add a row, or ignore the reason in the alert rule",
+    ).toEqual(new Set(counted));
   });
 
   it("the way from runs that are MISSED to their results in a spool", () => {

@@ -77,7 +77,9 @@ describe("advice", () => {
       [...cell.matchAll(/`(\w+)`/g)].map(([, code = ""]) => code),
     );
     expect(codes.length).toBeGreaterThan(30);
-    expect(new Set(Object.keys(REMEDIES))).toEqual(new Set(codes));
+    expect(new Set(Object.keys(REMEDIES)), "REMEDIES, and the messages of docs/agent.md").toEqual(
+      new Set(codes),
+    );
   });
 
   it.each([

@@ -1,4 +1,5 @@
 // Explains each result and what to check, for newcomers.
+import type { MissedCode } from "../../../../src/model/missed.ts";
 import type { ResultCode } from "../../../../src/model/result.ts";
 
 export interface Outcome {
@@ -61,6 +62,21 @@ export const OUTCOMES: Readonly<Record<ResultCode, Outcome>> = {
   },
 };
 
+const MISSED_REMEDIES: Readonly<Record<MissedCode, string>> = {
+  started_late:
+    "Start more agents at this location. If the agent got the run too late, look for an outage of the hub or of the agents.",
+  still_running: "Run it less often, or shorten the workflow.",
+  deployed_late: "Nothing to do: the deployment was saved too late for this run.",
+  scheduler_down: "Look at the scheduler's log.",
+  hub_unreachable: "Look at the scheduler's log, and at NATS.",
+  bus_full: "Start agents, or raise SONDE_NATS_TICKS_MIB.",
+  no_agent: "Start an agent at this location.",
+  agent_offline: "Start an agent at this location, or find out why its agents stopped.",
+  agent_lost: "The agent stopped during the run: look at its log.",
+  agents_draining: "Start another agent, or stop draining.",
+  agents_incompatible: "Update the agents of this location.",
+};
+
 /** What to do, by the code that a message begins with. */
 export const REMEDIES: Readonly<Record<string, string>> = {
   dns_not_found: "Check the host name, and that it resolves where the agent runs.",
@@ -94,18 +110,7 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   credential_missing: "Open the token: it says why its last renewal failed.",
   not_reached: "An earlier call ended the workflow: look at that one.",
   workflow_timeout: "Use fewer calls, or a shorter timeout for the slow ones.",
-  started_late:
-    "Start more agents at this location. If the agent got the run too late, look for an outage of the hub or of the agents.",
-  still_running: "Run it less often, or shorten the workflow.",
-  deployed_late: "Nothing to do: the deployment was saved too late for this run.",
-  scheduler_down: "Look at the scheduler's log.",
-  hub_unreachable: "Look at the scheduler's log, and at NATS.",
-  bus_full: "Start agents, or raise SONDE_NATS_TICKS_MIB.",
-  no_agent: "Start an agent at this location.",
-  agent_offline: "Start an agent at this location, or find out why its agents stopped.",
-  agent_lost: "The agent stopped during the run: look at its log.",
-  agents_draining: "Start another agent, or stop draining.",
-  agents_incompatible: "Update the agents of this location.",
+  ...MISSED_REMEDIES,
 };
 
 /** Returns the most precise advice there is; a message is `code: what happened`. */
