@@ -163,15 +163,17 @@ it("ask again where no answer comes, and make a call once", async () => {
   expect(results.filter(({ meta }) => meta.name === "Hanging")).toHaveLength(1);
 });
 
-it("promise no free second where the deployments cannot be read", async () => {
+it("promise no free second before the other deployments are known", async () => {
   const { page } = await pages.open(`/calls/${await makeCall("Crowded")}`);
-  const read = "**/api/2/deployments/?*";
-  const body = { error_msg: "The store is not available", error: 503 };
-  await page.route(read, (route) => route.fulfill({ status: 503, json: body }));
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  await page.route("**/api/2/deployments/?*", async (route) => {
+    await released;
+    await route.continue();
+  });
   await button(page, "Deploy").first().click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("After the minute begins.").waitFor();
   expect(await dialog.getByText("None of your deployments").count()).toBe(0);
-  await page.unroute(read);
+  release();
   await dialog.getByText("None of your deployments there is due at second 0.").waitFor();
 });
