@@ -13,6 +13,9 @@ const FORMATS = [
   { value: "ndjson", name: "NDJSON, for programs" },
 ] as const;
 
+/** Years have four digits: browsers let more be typed. */
+const DATE = { type: "date", max: "9999-12-31" } as const;
+
 interface ExportProps {
   readonly id: string;
   readonly period: ReportPeriod;
@@ -48,12 +51,12 @@ function ExportDialog({
         {type === "COMPLETE" ? "the calls that passed" : "every call made"}.
       </p>
       <div class="fields">
-        <TextField label="From" value={from} onInput={setFrom} input={{ type: "date" }} />
+        <TextField label="From" value={from} onInput={setFrom} input={DATE} />
         <TextField
           label="To (inclusive)"
           value={to}
           onInput={setTo}
-          input={{ type: "date" }}
+          input={DATE}
           fault={isRange ? undefined : "Enter a first and a last day, in this order."}
         />
         <SelectField label="Format" value={format} choices={FORMATS} onChange={setFormat} />
