@@ -36,7 +36,13 @@ export function ScoreHistory({ kind, start, report }: ScoreHistoryProps) {
       <Fault error={error} />
       <ol class="score-history">
         {history.map((past) => (
-          <Bar key={past.start} kind={kind} past={past} isThis={past.start === start} />
+          <Bar
+            key={past.start}
+            kind={kind}
+            past={past}
+            isThis={past.start === start}
+            none={data ? "no report" : "not known"}
+          />
         ))}
       </ol>
     </section>
@@ -47,9 +53,11 @@ interface BarProps {
   readonly kind: InsightKind;
   readonly past: PastScore;
   readonly isThis: boolean;
+  /** What a period without a report says. */
+  readonly none: string;
 }
 
-function Bar({ kind, past: { start, report }, isThis }: BarProps) {
+function Bar({ kind, past: { start, report }, isThis, none }: BarProps) {
   const band = report && bandOfEntry(report);
   const name = shortNameOfPeriod(kind, start);
   const body = (
@@ -65,7 +73,7 @@ function Bar({ kind, past: { start, report }, isThis }: BarProps) {
       <span class="small" aria-hidden="true">
         {name}
       </span>
-      <span class="visually-hidden">{band ?? (report ? "no score" : "no report")}</span>
+      <span class="visually-hidden">{band ?? (report ? "no score" : none)}</span>
     </>
   );
   return (
