@@ -184,7 +184,7 @@ it(
 
 const csvOf = async (page: Page): Promise<readonly string[]> => {
   await page.getByRole("button", { name: "Export" }).click();
-  // One digit more is no year that the interface refuses.
+  // The field ignores a fifth digit: the interface refuses such a year.
   const to = page.getByLabel("To (inclusive)");
   const last = await to.inputValue();
   await to.pressSequentially("010120266");
