@@ -136,6 +136,14 @@ describe("the pages contain valid", () => {
     for (const block of overApi) expect(block.text).toMatch(/^WITH=\(SONDE_API_KEY=/);
   });
 
+  it("the folders that the configuration of NATS names", () => {
+    const [, store = "none"] =
+      /store_dir: (\S+)/.exec(readFileSync("deploy/nats/nats-server.conf", "utf8")) ?? [];
+    const { blocks = [] } = PAGES.find(({ name }) => name === "first-install") ?? {};
+    const block = blocks.find(({ text }) => text.includes("nats-server.conf"));
+    expect(block?.text).toContain(`install -d -o nats -g nats ${store}\n`);
+  });
+
   it("an upgrade that switches units with the version", () => {
     const { blocks = [] } = PAGES.find(({ name }) => name === "upgrade") ?? {};
     const switching = blocks.filter(({ text }) => /^ln -sfn sonde-/m.test(text));
