@@ -124,6 +124,14 @@ describe("the chart", () => {
     expect(components).toEqual([["api", "scheduler", "aggregator", "migration"], ["agent"]]);
   });
 
+  it("leaves no secrets in the clone, as docs/kubernetes.md installs it", () => {
+    const page = readFileSync("docs/kubernetes.md", "utf8");
+    const [, steps = ""] = /```sh\n(kubectl create namespace .*?)```/s.exec(page) ?? [];
+    const files = [...steps.matchAll(/--from-file (\w+)/g)].map(([, name = ""]) => name);
+    const kept = files.filter((name) => !new RegExp(`^rm .*\\b${name}\\b`, "m").test(steps));
+    expect(kept).toEqual(["SONDE_MASTER_KEY", "SONDE_BOOTSTRAP_KEY"]);
+  });
+
   it("fails the type check with a misspelt field, or without a required one", async () => {
     const [deployment] = structuredClone(ofKind(rendered.hub, "Deployment"));
     const container = deployment?.spec.template?.spec.containers[0] as Record<string, unknown>;
