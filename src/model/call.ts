@@ -86,9 +86,3 @@ export const callResource = defineResource({
     token_id: call.request.token_id,
   }),
 });
-
-const NO_METRICS = /^(?:apimetrics:)?nometrics$/;
-
-/** Whether one of a call's tags opts it out of call metrics. */
-export const optsOutOfMetrics = (tags: readonly string[]): boolean =>
-  tags.some((tag) => NO_METRICS.test(tag.trim().toLowerCase()));

@@ -1,5 +1,5 @@
 // Reads what the metrics of calls need from their definitions and deployments.
-import { optsOutOfMetrics } from "../model/call.ts";
+import { optsOutOfMetrics } from "../model/behaviour.ts";
 import type { Database } from "./database.ts";
 import { isAmong, textAt } from "./database.ts";
 import type { MonitoredCall } from "./records.ts";

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_BEHAVIOUR, readBehaviour } from "../../src/model/behaviour.ts";
+import { DEFAULT_BEHAVIOUR, EFFECTIVE_TAGS, readBehaviour } from "../../src/model/behaviour.ts";
 
 describe("the tags of a call", () => {
   it.each([
@@ -20,6 +21,12 @@ describe("the tags of a call", () => {
     [["max-redirects:999"], { maxRedirects: 50 }],
   ])("%j mean %j", (tags, expected) => {
     expect(readBehaviour(tags)).toEqual({ ...DEFAULT_BEHAVIOUR, ...expected });
+  });
+
+  it("are all in docs/agent.md", () => {
+    const [, table = ""] = readFileSync("docs/agent.md", "utf8").split(/^\| tag .*\n/m);
+    const names = [...table.split("\n\n", 1)[0]!.matchAll(/^\| `([a-z-]+)/gm)];
+    expect(new Set(names.map(([, name]) => name))).toEqual(new Set(EFFECTIVE_TAGS));
   });
 
   it.each([

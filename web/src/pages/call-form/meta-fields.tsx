@@ -1,4 +1,5 @@
 // The name of a call, its tags, and who sees it.
+import type { EffectiveTag } from "../../../../src/model/behaviour.ts";
 import { announce } from "../../parts/announcement.tsx";
 import { CheckField, TextField } from "../../parts/field.tsx";
 import { TagsField } from "../../parts/tags-field.tsx";
@@ -36,20 +37,20 @@ export const NameFields = ({ draft, onChange, faultAt }: PartProps) => (
   </section>
 );
 
-/** Tags that change how a call is made, with an example of each. */
-const BEHAVIOUR = [
-  ["timeout:10", "ends the call after 10 seconds (default 30, maximum 120)"],
-  ["noredirect", "follows no redirects: the 3xx is the result"],
-  ["max-redirects:3", "follows at most 3 redirects (default 10, maximum 50)"],
-  ["insecure-tls", "accepts any certificate, even expired or for another host"],
-  ["nometrics", "keeps the call's own numbers out of /metrics"],
-] as const;
+/** An example of each tag, and its effect. */
+const EFFECTS: Readonly<Record<EffectiveTag, readonly [example: string, effect: string]>> = {
+  timeout: ["timeout:10", "ends the call after 10 seconds (default 30, maximum 120)"],
+  noredirect: ["noredirect", "follows no redirects: the 3xx is the result"],
+  "max-redirects": ["max-redirects:3", "follows at most 3 redirects (default 10, maximum 50)"],
+  "insecure-tls": ["insecure-tls", "accepts any certificate, even expired or for another host"],
+  nometrics: ["nometrics", "keeps the call's own numbers out of /metrics"],
+};
 
 const BehaviourTags = ({ onAdd }: { readonly onAdd: (tag: string) => void }) => (
   <details>
     <summary>Tags with an effect on the call</summary>
     <dl class="behaviour">
-      {BEHAVIOUR.map(([tag, effect]) => (
+      {Object.values(EFFECTS).map(([tag, effect]) => (
         <div key={tag}>
           <dt>
             <button class="link mono" type="button" onClick={() => onAdd(tag)}>
