@@ -36,7 +36,7 @@ function secretFile(content: string) {
 describe("the configuration", () => {
   it("defaults to the embedded, frozen setup for an empty environment", () => {
     const config = loadConfig({ PATH: "/bin", HOME: "/root" });
-    expect(config).toEqual({
+    expect(config).toStrictEqual({
       host: "127.0.0.1",
       port: 8080,
       callMetrics: "on",
@@ -56,12 +56,19 @@ describe("the configuration", () => {
       migrate: "on",
       natsUrls: undefined,
       natsCredentials: undefined,
+      natsNkey: undefined,
+      natsCa: undefined,
+      natsCert: undefined,
+      natsKey: undefined,
       natsTicksMiB: 256,
       natsResultsMiB: 1024,
       natsReplicas: undefined,
       roles: ["api", "scheduler", "agent", "aggregator"],
       location: "local",
+      locationKeys: undefined,
       bootstrapKey: undefined,
+      apiUrl: undefined,
+      apiKey: undefined,
       masterKey: undefined,
       masterKeysOld: undefined,
       egressAllow: [],
@@ -473,13 +480,14 @@ describe("roles in separate processes", () => {
 
 describe("docs/configuration.md", () => {
   it("contains the generated settings table", () => {
-    const cells = (markdown: string): string[][] =>
-      markdown
-        .split("\n")
-        .filter((line) => line.startsWith("|") && !line.includes("---"))
-        .map((line) => line.split("|").map((cell) => cell.trim()));
+    const rows = (markdown: string): string[] =>
+      markdown.split("\n").flatMap((line) => {
+        const isRow = line.startsWith("|") && !line.includes("---");
+        return isRow ? [line.replaceAll(/ *\| */g, " | ").trim()] : [];
+      });
     const document = readFileSync("docs/configuration.md", "utf8");
-    expect(cells(document)).toEqual(cells(settingsTable()));
+    const advice = "add the rows with -, remove those with +, then: npm run format";
+    expect(rows(document), advice).toEqual(rows(settingsTable()));
   });
 });
 
