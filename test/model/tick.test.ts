@@ -98,6 +98,43 @@ describe("grouping ticks into messages", () => {
 });
 
 describe("a tick from the wire", () => {
+  it("may lack every field that was added since protocol 2: a new one is optional", () => {
+    const older: unknown = {
+      result_id: "r1",
+      trigger: "SCHEDULE",
+      trigger_time: DUE,
+      due_time: DUE,
+      latest_start: DUE,
+      deployment_id: null,
+      location_id: "paris",
+      context: {},
+      calls: [
+        {
+          result_id: "r2",
+          call_id: "c1",
+          name: "home",
+          domain: "h.test",
+          tags: [],
+          request: {
+            method: "GET",
+            url: "http://h.test/",
+            parameters: [{ key: "page", value: "1" }],
+            headers: [{ key: "Accept", value: "*/*" }],
+            body: null,
+          },
+        },
+      ],
+      workflow: {
+        workflow_id: "w1",
+        name: "Order",
+        stop_on_failure: true,
+        handle_cookies: false,
+        between_calls_delay: 0,
+      },
+    };
+    expect(tickValidator.faults(older)).toEqual([]);
+  });
+
   it("may hold fields of a newer hub", () => {
     const tick = {
       ...aTick(1),
