@@ -279,7 +279,10 @@ describe("the source", () => {
 
   it("imports only what its folder may import", () => {
     const found = offenders(({ path, imports }) => imports.filter((to) => !isAllowed(path, to)));
-    expect(found).toEqual([]);
+    expect(
+      found,
+      "pass it in from compose/, or move it; a new folder needs a row in RULES",
+    ).toEqual([]);
   });
 
   it("names adapters in compose/ only", () => {
@@ -289,22 +292,26 @@ describe("the source", () => {
     const found = offenders(({ path, imports }) =>
       isPlace(path) ? [] : imports.filter((to) => adapters.test(to)),
     );
-    expect(found).toEqual([]);
+    expect(found, "take the port, and pass the adapter in from compose/").toEqual([]);
   });
 
   it("has no import cycles", () => {
-    expect(offenders(({ path }) => cycleFrom(path))).toEqual([]);
+    const found = offenders(({ path }) => cycleFrom(path));
+    expect(found, "move what both need into a file of its own").toEqual([]);
   });
 
   it.each(CONFINED)("has %s only in its place", (_, pattern, place) => {
     const isPlace = (path: string): boolean =>
       place.split(" ").some((prefix) => path.startsWith(prefix));
     const found = offenders(({ path, code }) => pattern.test(code) && !isPlace(path));
-    expect(found).toEqual([]);
+    expect(found, `allowed in ${place}`).toEqual([]);
   });
 
   it("has named exports only, and no barrels", () => {
-    expect(offenders(({ code }) => /^export default\b/m.test(code))).toEqual([]);
+    expect(
+      offenders(({ code }) => /^export default\b/m.test(code)),
+      "default exports",
+    ).toEqual([]);
     expect(
       offenders(({ code }) => /^export \*/m.test(code)),
       "re-exports of everything",
@@ -317,7 +324,10 @@ describe("the source", () => {
 
   it("is named after its contents", () => {
     const names = /(^|\/)(utils?|helpers?|common|misc|shared)(\.ts$|\/)/;
-    expect(offenders(({ path }) => names.test(path))).toEqual([]);
+    expect(
+      offenders(({ path }) => names.test(path)),
+      "names that say nothing",
+    ).toEqual([]);
     expect(
       offenders(({ path }) => !/^[a-z0-9][a-z0-9-/]*\.tsx?$/.test(path)),
       "not in kebab-case",
@@ -329,11 +339,11 @@ describe("the source", () => {
       const lines = text.trimEnd().split("\n").length;
       return lines > MAX_LINES ? [`${lines} lines`] : [];
     });
-    expect(found).toEqual([]);
+    expect(found, "move one of its nouns to a file of its own").toEqual([]);
   });
 
   it(`has no function of more than ${MAX_FUNCTION_LINES} lines`, () => {
-    expect(offenders(longFunctions)).toEqual([]);
+    expect(offenders(longFunctions), "make one of its steps a function").toEqual([]);
   });
 
   it(`keeps comments within ${MAX_COLUMNS} columns, as the formatter keeps code`, () => {
@@ -346,9 +356,15 @@ describe("the source", () => {
   });
 
   it("describes each file at its top, and silences no check", () => {
-    expect(offenders(({ text }) => !/^(#!.*\n)?\/(?:\/|\*\*) /.test(text))).toEqual([]);
+    expect(
+      offenders(({ text }) => !/^(#!.*\n)?\/(?:\/|\*\*) /.test(text)),
+      "need a comment of one or two lines at the top: what the file holds",
+    ).toEqual([]);
     const silencers = /@ts-(?:ignore|expect-error|nocheck)|(?:oxlint|eslint)-disable|\bas any\b/;
-    expect(offenders(({ text }) => silencers.test(text))).toEqual([]);
+    expect(
+      offenders(({ text }) => silencers.test(text)),
+      "silence a check: mend what it found",
+    ).toEqual([]);
   });
 });
 
@@ -363,7 +379,7 @@ describe("the documents", () => {
 
   it("keep ARCHITECTURE.md within 150 lines", () => {
     const lines = readFileSync("ARCHITECTURE.md", "utf8").trimEnd().split("\n");
-    expect(lines.length).toBeLessThanOrEqual(150);
+    expect(lines.length, "lines: shorten it where it repeats the code").toBeLessThanOrEqual(150);
   });
 
   it.each(FILES)("%s names only paths that exist", (file) => {
@@ -376,6 +392,6 @@ describe("the documents", () => {
     const paths = named.filter((path) => isPath(path));
     expect(paths.length, "paths named").toBeGreaterThan(0);
     const gone = paths.filter((path) => !existsSync(path) && !existsSync(join("src", path)));
-    expect(gone).toEqual([]);
+    expect(gone, "paths that are gone").toEqual([]);
   });
 });

@@ -63,12 +63,18 @@ describe("each alert", () => {
       exp_alerts.map(({ exp_labels }) => formOf(alertname, exp_labels)),
     );
     const forms = alertRules.map(({ alert, labels }) => formOf(alert, labels));
-    expect(forms.filter((form) => !fired.includes(form))).toEqual([]);
+    expect(
+      forms.filter((form) => !fired.includes(form)),
+      "add one with exp_alerts to deploy/prometheus/tests/",
+    ).toEqual([]);
   });
 
   it("does not fire in another test", () => {
     const silent = namesWith(false);
-    expect(alertNames.filter((name) => !silent.has(name))).toEqual([]);
+    expect(
+      alertNames.filter((name) => !silent.has(name)),
+      "add one without exp_alerts to deploy/prometheus/tests/",
+    ).toEqual([]);
   });
 
   it("is in docs/alerts.md, with its severities", () => {

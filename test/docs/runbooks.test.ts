@@ -49,7 +49,8 @@ describe("the pages of alerts", () => {
       ({ annotations }) => /([^/]*)\.md$/.exec(annotations?.runbook_url ?? "")?.[1],
     );
     expect(linked).toEqual(ALERTS.map(({ alert }) => alert));
-    expect(new Set(PAGES.filter(isOfAlert).map(({ name }) => name))).toEqual(new Set(linked));
+    const pages = PAGES.filter(isOfAlert).map(({ name }) => name);
+    expect(new Set(pages), "the pages of alerts in docs/runbooks/").toEqual(new Set(linked));
   });
 
   it("have the four sections, and name themselves", () => {
@@ -66,11 +67,14 @@ describe("the pages of alerts", () => {
       ),
     );
     const others = PAGES.filter((page) => page !== README).map(({ name }) => name);
-    expect(new Set(listed.keys())).toEqual(new Set(others));
+    expect(new Set(listed.keys()), "the tables of docs/runbooks/README.md").toEqual(
+      new Set(others),
+    );
     const severities = Map.groupBy(ALERTS, ({ alert }) => alert ?? "");
     for (const [alert, rules] of severities) {
       const given = new Set(rules.map(({ labels }) => labels?.severity));
-      expect(new Set(listed.get(alert)?.split(", ")), alert).toEqual(given);
+      const severitiesOf = `severities of ${alert} in docs/runbooks/README.md`;
+      expect(new Set(listed.get(alert)?.split(", ")), severitiesOf).toEqual(given);
     }
   });
 });
