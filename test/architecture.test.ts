@@ -160,6 +160,8 @@ const CONFINED: readonly (readonly [what: string, pattern: RegExp, place: string
   ["pino-pretty", /from "pino-pretty"/, "runtime/pretty-log.ts"],
 ];
 
+const STARTS = ["main.ts", "compose/agent-worker-entry.ts", "web/src/main.tsx"];
+
 const MAX_LINES = 250;
 const MAX_FUNCTION_LINES = 60;
 const MAX_COLUMNS = 100;
@@ -293,6 +295,12 @@ describe("the source", () => {
       isPlace(path) ? [] : imports.filter((to) => adapters.test(to)),
     );
     expect(found, "take the port, and pass the adapter in from compose/").toEqual([]);
+  });
+
+  it("imports each of its files somewhere, except where programs start", () => {
+    const imported = new Set(sources.flatMap(({ imports }) => imports));
+    const found = offenders(({ path }) => !imported.has(`src:${path}`) && !STARTS.includes(path));
+    expect(found, "list it where its neighbours are listed, or delete it").toEqual([]);
   });
 
   it("has no import cycles", () => {
