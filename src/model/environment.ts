@@ -5,10 +5,13 @@ import type { Actor } from "./access.ts";
 import { Id, LIMITS, Timestamp, secret } from "./fields.ts";
 import { Type } from "./type.ts";
 
+/** Browsers and other clients take `.` and `..` in a path for steps to another resource. */
 export const WorkspaceName = Type.String({
   minLength: 1,
   maxLength: 100,
+  pattern: "^(?!\\.{1,2}$)",
   examples: ["global"],
+  fault: (shown: string) => `${shown} cannot name a workspace: in a URL, it leads elsewhere`,
 });
 const NAME = "^[a-zA-Z_][a-zA-Z_0-9]*$";
 export const isVariableName = (text: string): boolean => new RegExp(NAME).test(text);

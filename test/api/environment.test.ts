@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { sharedApi, startApi } from "../support/api.ts";
 import type { Answer, Caller, Json, List, TestApi } from "../support/api.ts";
+import { answerTo } from "../support/hostile-client.ts";
 
 const api = sharedApi();
 
@@ -89,6 +90,28 @@ it.each<[string, string, object, string]>([
   const answer = await api.send({ method: "POST", path, body });
   expect([answer.status, answer.body]).toEqual([400, { error_msg, error: 400 }]);
   expect((await api.send({ path })).status).toBe(404);
+});
+
+it.each([".", "..", "%2E%2e"])("refuses the workspace %s, which clients resolve", async (name) => {
+  await using api = await startApi();
+  await api.api.start();
+  const body = JSON.stringify({ value: "v" });
+  const answer = await answerTo(
+    Number(new URL(api.api.address() ?? "").port),
+    [
+      `POST /api/2/environment/${name}/session HTTP/1.1`,
+      "Host: a",
+      `Authorization: Bearer ${api.ann.key}`,
+      "Connection: close",
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+      "",
+      body,
+    ].join("\r\n"),
+  );
+  expect(answer).toMatch(/^HTTP\/1.1 400 /);
+  expect(answer).toContain("cannot name a workspace");
+  expect((await api.send({ path: "/environment/" })).body).toMatchObject({ results: [] });
 });
 
 it("lists the variables of one workspace in the order of their creation", async () => {
