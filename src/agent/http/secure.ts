@@ -7,6 +7,7 @@ import type { SecureContext, TLSSocket } from "node:tls";
 import { formatInstant } from "../../model/instant.ts";
 import type { Certificate } from "../../model/certificate.ts";
 import { DAY_MS } from "../../model/periods.ts";
+import { systemClock } from "../../runtime/clock.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, handshakeFailure, OF_AUTHORITY } from "./failure.ts";
@@ -32,7 +33,7 @@ export async function secure(clock: Clock, trace: Trace, handshake: Handshake): 
   try {
     trace.certificate = certificate ? shownCertificate(certificate, clock.now()) : null;
     if (!handshake.insecureTls && !secured.authorized)
-      throw handshakeFailure(distrust(secured, isInForce(certificate, clock.now())));
+      throw handshakeFailure(distrust(secured, isInForce(certificate)));
   } catch (cause) {
     secured.destroy();
     handshake.socket.destroy();
@@ -123,10 +124,15 @@ function distrust({ authorizationError }: TLSSocket, inForce: boolean): Error {
   });
 }
 
-const isInForce = (certificate: X509Certificate | undefined, now: number): boolean =>
-  certificate !== undefined &&
-  certificate.validFromDate.getTime() <= now &&
-  now < certificate.validToDate.getTime();
+/** By the machine's clock, as OpenSSL checks dates. */
+function isInForce(certificate: X509Certificate | undefined): boolean {
+  const now = systemClock.now();
+  return (
+    certificate !== undefined &&
+    certificate.validFromDate.getTime() <= now &&
+    now < certificate.validToDate.getTime()
+  );
+}
 
 // OpenSSL's text for a malformed time, which Node may turn into an invalid date or a wrong one.
 const BAD_TIME = "Bad time value";

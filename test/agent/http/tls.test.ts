@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { DAY_MS } from "../../../src/model/periods.ts";
+import { systemClock } from "../../../src/runtime/clock.ts";
 import { createCertificates } from "../../support/certificates.ts";
 import type { Certificate } from "../../support/certificates.ts";
 import { answering, startRawTarget, startTarget } from "../../support/target-server.ts";
@@ -149,6 +151,13 @@ describe("a target with", () => {
     await using target = await startTarget(undefined, { tls });
     const { message } = await call(target.url, { secureContext });
     expect(message).toBe(`tls_untrusted: the certificate of an authority in the chain ${fault}`);
+  });
+
+  it("a certificate in force by the hub's time only has expired on this machine", async () => {
+    await using target = await startTarget(undefined, { tls: certificates.expired });
+    const clock = { ...systemClock, now: () => systemClock.now() - 10 * DAY_MS };
+    const { message } = await call(target.url, { secureContext, clock });
+    expect(message).toMatch(/^tls_expired: /);
   });
 
   it.each(FAULTS.slice(0, 6))("%s is called nevertheless with insecure-tls", async (_, tls) => {
