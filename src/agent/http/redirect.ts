@@ -98,9 +98,9 @@ function redirected(request: HttpRequest, url: URL, status: number): HttpRequest
 // Amazon S3 refuses these with a presigned URL, whose signature does not cover them.
 const OF_SIGNATURE = new Set(["x-amz-date", "x-amz-content-sha256"]);
 
-const isConfidential = ({ confidential }: HttpRequest, name: string): boolean =>
+const isConfidential = ({ confidential, sign }: HttpRequest, name: string): boolean =>
   isCredential(name) ||
-  OF_SIGNATURE.has(name.toLowerCase()) ||
+  (sign !== undefined && OF_SIGNATURE.has(name.toLowerCase())) ||
   (confidential?.headers.includes(name.toLowerCase()) ?? false);
 
 const isHost = (name: string): boolean => name.toLowerCase() === "host";
