@@ -12,10 +12,11 @@ export interface DatabaseServer {
 
 export function databaseServerOf(url: string): DatabaseServer {
   const { hostname, port, searchParams } = new URL(url);
-  const host = searchParams.get("host") || decodeURIComponent(hostname) || "localhost";
+  const last = (name: string): string | undefined => searchParams.getAll(name).at(-1);
+  const host = last("host") || decodeURIComponent(hostname) || "localhost";
   return {
     host,
-    port: Number(searchParams.get("port") || port || DEFAULT_PORT),
+    port: Number(last("port") || port || DEFAULT_PORT),
     isSocket: host.startsWith("/"),
   };
 }

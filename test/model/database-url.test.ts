@@ -6,6 +6,7 @@ it.each([
   ["its host, at PostgreSQL's port", "postgres://u:p@db/sonde", "db:5432"],
   ["its host and port", "postgresql://[::1]:6432/sonde", "[::1]:6432"],
   ["the host and port of its parameters", "postgres://a:1/sonde?host=db&port=6432", "db:6432"],
+  ["the last host of its parameters", "postgres://a/sonde?host=b&host=db", "db:5432"],
   ["the socket of its parameters", "postgres:///sonde?host=/run/postgresql", "/run/postgresql"],
   ["the socket in its host", "postgres://u@%2Frun%2Fpostgresql/sonde", "/run/postgresql"],
 ])("is %s", (_, url, address) => {
