@@ -30,8 +30,10 @@ export interface BodyField {
   readonly path: string;
   /** The option may be given several times; the field is an array. */
   readonly repeats?: true;
-  /** The value may be a name of an object of one of these kinds; an empty one clears the field. */
+  /** The value may be a name of an object of one of these kinds. */
   readonly names?: readonly KindName[];
+  /** An empty value clears the field. */
+  readonly clears?: true;
   readonly read?: (text: string) => unknown;
   /** Sent by `create` if neither an option nor the file gives the field. */
   readonly otherwise?: unknown;

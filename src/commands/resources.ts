@@ -206,7 +206,8 @@ const withRequired = ({ always }: ResourceKind, change: Json, object: Json): Jso
 
 async function valueOf(api: Api, field: BodyField, value: string | readonly string[] | undefined) {
   const one = async (text: string): Promise<unknown> => {
-    if (field.names) return text === "" ? null : (await findObject(api, field.names, text)).id;
+    if (field.clears && text === "") return null;
+    if (field.names) return (await findObject(api, field.names, text)).id;
     return field.read ? field.read(text) : text;
   };
   return typeof value === "object" ? Promise.all(value.map(one)) : one(value ?? "");
