@@ -35,16 +35,17 @@ describe("the slowest phase", () => {
   it("has the largest average, weighted by calls", () => {
     const phases = { ...NONE, dns: 2, tcp: 10, processing: 30 };
     const few = { time: 0, count: 1, latency: 1040, phases: { ...phases, tcp: 1000 } };
-    expect(slowestPhase([few, { time: HOUR, count: 99, latency: 45, phases }])).toEqual({
+    expect(slowestPhase([few, { time: HOUR, count: 99, latency: 45, phases }], true)).toEqual({
       phase: "processing",
       ms: 30,
       totalMs: (1040 + 99 * 45) / 100,
+      isWhole: false,
     });
   });
 
   it("has no total where statistics round it to less than the phase", () => {
     const period = { time: 0, count: 2, latency: 1, phases: { ...NONE, processing: 1.2 } };
-    expect(slowestPhase([period])).toEqual({ phase: "processing", ms: 1.2, totalMs: null });
+    expect(slowestPhase([period], true)).toMatchObject({ phase: "processing", totalMs: null });
   });
 
   it("has no total where most of it was spent in a phase that did not end", () => {
@@ -54,8 +55,10 @@ describe("the slowest phase", () => {
       latency,
       phases: { ...NONE, upload: 0.5, processing: 1.5 },
     });
-    expect(slowestPhase([period(4)])).toMatchObject({ ms: 1.5, totalMs: 4 });
-    expect(slowestPhase([period(2000)])).toMatchObject({ ms: 1.5, totalMs: null });
+    expect(slowestPhase([period(4)], false)).toMatchObject({ ms: 1.5, totalMs: 4 });
+    expect(slowestPhase([period(2000)], false)).toMatchObject({ ms: 1.5, totalMs: null });
+    // The exchanges before a redirect took the rest.
+    expect(slowestPhase([period(2000)], true)).toMatchObject({ ms: 1.5, totalMs: 2000 });
   });
 
   it("counts a phase only over the calls that reached it", () => {
@@ -71,11 +74,11 @@ describe("the slowest phase", () => {
       latency: 45,
       phases: { ...NONE, dns: 5, processing: 40 },
     };
-    expect(slowestPhase([failed, passed])).toMatchObject({ phase: "processing", ms: 40 });
+    expect(slowestPhase([failed, passed], false)).toMatchObject({ phase: "processing", ms: 40 });
   });
 
   it.each([[[]], [series([null, null])]])("is none without measured calls", (periods) => {
-    expect(slowestPhase(periods)).toBeUndefined();
+    expect(slowestPhase(periods, true)).toBeUndefined();
   });
 });
 

@@ -66,6 +66,8 @@ it("begins with why calls are no longer made", async () => {
     { location_id: "local", result: "SKIPPED" },
     { location_id: "far" },
   );
-  await glance.getByText(/^The last run, at .* UTC, could not be made: SKIPPED$/).waitFor();
+  await glance
+    .getByText(/^The last run at The local one, at .* UTC, could not be made: SKIPPED$/)
+    .waitFor();
   await glance.getByText("100 %").waitFor();
 });

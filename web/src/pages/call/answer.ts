@@ -17,9 +17,11 @@ export interface Slowest {
   readonly ms: number;
   /**
    * The average of whole calls. Null if it is less than the phase, since statistics count each in
-   * whole milliseconds, or more than twice all phases: calls waited in one that never ended.
+   * whole milliseconds, or if failed calls waited in a phase that never ended.
    */
   readonly totalMs: number | null;
+  /** Whether calls reached the last phase. */
+  readonly isWhole: boolean;
 }
 
 export interface Change {
@@ -33,8 +35,15 @@ export interface Change {
   readonly periods: { readonly before: number; readonly since: number };
 }
 
-/** Weights periods by their calls; returns undefined if no phase was reached. */
-export function slowestPhase(periods: readonly PhaseAverages[]): Slowest | undefined {
+/**
+ * Weights periods by their calls; returns undefined if no phase was reached. The phases of a call
+ * that was redirected are those of its last exchange, so they do not add up to its time: only where
+ * calls failed does a longer time mean that they waited.
+ */
+export function slowestPhase(
+  periods: readonly PhaseAverages[],
+  allPassed: boolean,
+): Slowest | undefined {
   const [first] = periods;
   if (!first) return undefined;
   const averages = (Object.keys(first.phases) as Phase[]).flatMap((phase) => {
@@ -45,8 +54,9 @@ export function slowestPhase(periods: readonly PhaseAverages[]): Slowest | undef
   if (!slowest || slowest.ms <= 0) return undefined;
   const total = averageOf(periods, ({ latency }) => latency);
   const all = averages.reduce((sum, { ms }) => sum + ms, 0);
-  const isKnown = total !== null && total >= slowest.ms && total <= 2 * all;
-  return { ...slowest, totalMs: isKnown ? total : null };
+  const isKnown = total !== null && total >= slowest.ms && (allPassed || total <= 2 * all);
+  const isWhole = averages.some(({ phase }) => phase === "download");
+  return { ...slowest, totalMs: isKnown ? total : null, isWhole };
 }
 
 /** Averages over the periods that have a value, weighted by calls. */

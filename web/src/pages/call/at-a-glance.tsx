@@ -11,13 +11,12 @@ import { Fact } from "../../parts/fact.tsx";
 import { Loading } from "../../parts/notice.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { PHASE_NAMES } from "../../parts/phases.ts";
-import { isInFlight } from "../../parts/run-state.tsx";
 import { StateShape } from "../../parts/state.tsx";
 import { toneOf } from "../../parts/tone.ts";
-import { Time } from "../../parts/time.tsx";
 import { factorText } from "./answer.ts";
 import type { Change, Slowest } from "./answer.ts";
 import type { DayCounts } from "./day-counts.ts";
+import { LastRun, unmadeOf } from "./last-run.tsx";
 import { MOST_LATEST, useDaysAt, useHistogram, useLatestAt } from "./reads.ts";
 import { averagesOf, DAYS_BEFORE, useRecent } from "./recent.ts";
 import { MOST_LINES } from "./sample.ts";
@@ -68,13 +67,12 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
   );
   if (!slowest && !trouble) return <NothingLately {...{ latest, isGrowing, isRunnable }} />;
   const unmade = trouble ? undefined : unmadeOf(state, [...latest, ...older]);
-  // Where no call passed, the phases before the one that failed say little.
-  const isTimed = slowest && (day.passed > 0 || slowest.totalMs !== null);
+  const isTimed = slowest && (day.passed > 0 || saysMuch(slowest));
   const where = (change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf);
   return (
     <section class="card glance" aria-label="At a glance">
       {trouble && <Troubled {...{ trouble, day, nameOf }} />}
-      {unmade && <LastRun last={unmade} />}
+      {unmade && <LastRun last={unmade.last} nameOf={unmade.isPartial ? nameOf : undefined} />}
       {isTimed && (
         <p class={trouble || unmade ? "after" : "answer"}>
           <Answer {...{ id, slowest, change, isGrowing }} days={days.data?.stats.length} />
@@ -100,6 +98,9 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
 
 const MOST_UNSEEN = 5;
 
+/** Where no call passed, the phases before the one that failed say little. */
+const saysMuch = ({ isWhole, totalMs }: Slowest): boolean => isWhole || totalMs !== null;
+
 /** Locations where the call does not pass, but that have none of the newest results. */
 const unseenOf = (state: CallNow | null | undefined, latest: readonly ListedResult[]): string[] =>
   (state?.locations ?? [])
@@ -107,15 +108,6 @@ const unseenOf = (state: CallNow | null | undefined, latest: readonly ListedResu
     .map(({ location_id }) => location_id)
     .filter((id) => !latest.some(({ meta }) => meta.location_id === id))
     .slice(0, MOST_UNSEEN);
-
-/** The newest run that was not made, if nothing worse happens at any location. */
-const unmadeOf = (
-  state: CallNow | null,
-  results: readonly ListedResult[],
-): ListedResult | undefined =>
-  state?.state === "NO_RESULT"
-    ? results.find(({ meta }) => !isInFlight(meta) && state.at.includes(meta.location_id))
-    : undefined;
 
 interface TroubledProps {
   readonly trouble: Trouble;
@@ -221,18 +213,5 @@ function NothingLately({
       {isGrowing && <p class="muted">History is still being written and will appear here.</p>}
       {last && <LastRun last={last} />}
     </section>
-  );
-}
-
-function LastRun({ last: { id, meta } }: { readonly last: ListedResult }) {
-  const time = <Time at={meta.start_time ?? meta.due_time} />;
-  if (isInFlight(meta))
-    return <p class="muted">A run has not ended yet: it was ordered for {time}.</p>;
-  const link = <a href={`results/${id}`}>{time}</a>;
-  if (meta.result_category !== null) return <p class="muted">The last run was at {link}.</p>;
-  return (
-    <p class="message">
-      The last run, at {link}, could not be made: {meta.message ?? meta.result}
-    </p>
   );
 }

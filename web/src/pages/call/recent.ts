@@ -26,7 +26,10 @@ export function useRecent(id: string) {
   const isRead = hours.data && !missed.isPending;
   const day = isRead && countsOf(hours.data.stats, missed.data?.stats ?? []);
   const days = useStats(id, statsPath(id, "before", { kind: "DAY", limit: DAYS_BEFORE }), "before");
-  const slowest = slowestPhase(averagesOf(hours.data?.stats));
+  const allPassed = hours.data?.stats.every(
+    ({ adv_stat }) => (adv_stat?.pass_percent ?? 100) === 100,
+  );
+  const slowest = slowestPhase(averagesOf(hours.data?.stats), allPassed ?? false);
   const change = useChange(id, slowest, averagesOf(days.data?.stats).toReversed());
   return { end, hours, day, days, slowest, change };
 }
