@@ -577,6 +577,17 @@ it("asks before it replaces a variable that others changed or deleted", async ()
   await setsAnyway("deleted");
 });
 
+it("sends no variable to a workspace whose name the browser would resolve", async () => {
+  const { page } = await pages.open("/environment");
+  await page.getByRole("button", { name: "New variable" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Workspace").fill("..");
+  await dialog.getByLabel("Name").fill("session");
+  await dialog.getByLabel("Value").fill("v");
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByText(/'\.\.' cannot name a workspace/).waitFor();
+});
+
 it("finds one of many locations to deploy at, and stays idle beside their deployments", async () => {
   const { client } = pages;
   const { id } = await client.send<Made>("POST", "/calls/", {

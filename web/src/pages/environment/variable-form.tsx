@@ -107,6 +107,10 @@ const ValueField = ({
 
 /** The API would overwrite an existing variable's value, which no one could read again. */
 async function assertNew(workspace: string, name: string): Promise<void> {
+  if ([".", ".."].includes(workspace))
+    throw new Error(
+      `workspace: '${workspace}' cannot name a workspace: in a URL, it leads elsewhere`,
+    );
   try {
     await send("GET", variablePath(workspace, name));
   } catch (cause) {

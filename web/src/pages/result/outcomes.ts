@@ -93,7 +93,7 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   tls_client_certificate: "Set the client certificate in the authentication setting.",
   tls_protocol: "No common TLS version or cipher, or the port does not speak TLS.",
   reset: "The server closed the connection early: check its log for this time.",
-  timeout: "The message says how far the call came. The tag timeout:<seconds> allows up to 120.",
+  timeout: "The message says how far the call got. The tag timeout:<seconds> allows up to 120.",
   malformed_response:
     "The response is not HTTP/1.1, or its body does not match its Content-Encoding.",
   too_large: "The response is larger than an agent accepts: request less data.",
