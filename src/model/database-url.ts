@@ -1,4 +1,4 @@
-// The server that the URL of a PostgreSQL database names, as pg reads it: parameters take
+// The server that the URL of a PostgreSQL database names. As for pg, its parameters take
 // precedence.
 
 const DEFAULT_PORT = 5432;

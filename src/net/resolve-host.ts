@@ -51,7 +51,7 @@ const WAIT_FOR_IPV6_MS = 50;
 // An IPv6 answer waits longer for IPv4, which is dialled first and may be all that this machine
 // has.
 const WAIT_FOR_IPV4_MS = 2000;
-/** Within that time: c-ares repeats a lost query only after `QUERY_TIMEOUT_MS`. */
+/** Less than `WAIT_FOR_IPV4_MS`: c-ares repeats a lost query only after `QUERY_TIMEOUT_MS`. */
 const ASK_AGAIN_AFTER_MS = 1000;
 const WAIT_FOR_SYSTEM_MS = 2000;
 const HOSTS_FILE_TTL_MS = 10_000;

@@ -45,7 +45,7 @@ export function createStartFilter() {
   let interims = 0;
   let isOther = false;
   let isFinal = false;
-  let isWhole = false;
+  let isPassed = false;
   const headers = createUnfolder();
 
   /** Returns whether the next interim response was complete. */
@@ -61,19 +61,19 @@ export function createStartFilter() {
   };
 
   return {
-    /** True once the head of the final response has ended, or something other than HTTP begun. */
-    isDone: (): boolean => isWhole || headers.isDone(),
+    /** True once the final head has ended, or something other than HTTP has begun. */
+    isDone: (): boolean => isPassed || headers.isDone(),
     /** Returns what undici may read now, or a text naming what is too large. */
     pass(chunk: Buffer): Buffer | string {
-      if (isWhole) return chunk;
+      if (isPassed) return chunk;
       if (isFinal) return headers.pass(chunk);
       withheld = withheld.length === 0 ? chunk : Buffer.concat([withheld, chunk]);
       while (dropInterim())
         if (interims > MAX_INTERIM_RESPONSES)
           return `more than ${MAX_INTERIM_RESPONSES} interim responses`;
       if (isFinal) {
-        isWhole = isOther || isPlain(withheld);
-        if (isWhole) return withheld;
+        isPassed = isOther || isPlain(withheld);
+        if (isPassed) return withheld;
         const start = withheld.indexOf("\n") + 1;
         return Buffer.concat([withheld.subarray(0, start), headers.pass(withheld.subarray(start))]);
       }
@@ -100,6 +100,7 @@ const LAST_BREAK = /(?:\r?\n)?\r?$/;
 function createUnfolder() {
   // The break of the status line, which has been passed.
   let held = "\r\n";
+  /** How much of `held` has been passed on. */
   let passed = held.length;
   let done = false;
   return {

@@ -55,8 +55,9 @@ describe.each(services)("%s", (name) => {
       .find((words) => words.includes(`--uid=${values("User")[0]} `));
     const named = (text: string) => text.replaceAll("%S", "/var/lib").replaceAll("%i", "paris");
     const environment = values("EnvironmentFile").map((file) => `EnvironmentFile=${file}`);
-    const dataDir = values("Environment").filter((pair) => pair.startsWith("SONDE_DATA_DIR="));
-    for (const word of [...environment, ...dataDir]) expect(doctor).toContain(named(word));
+    const pairs = values("Environment").filter((pair) => /^SONDE_(?:DATA_DIR|ROLES)=/.test(pair));
+    expect(pairs).toHaveLength(2);
+    for (const word of [...environment, ...pairs]) expect(doctor).toContain(named(word));
   });
 
   it("runs the program with settings that it knows, and gives it time to stop", () => {
