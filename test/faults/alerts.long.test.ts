@@ -74,7 +74,8 @@ describe.concurrent("alerts fire, without unrelated critical ones", () => {
     await using line = await startTcpProxy(Number(new URL(service.natsUrl).port));
     using rules = quickRules(TIMES);
     const { url } = target;
-    await deployOften(service.store, { id: "fragile", location: "paris", url, count: 20 });
+    // One a second: the rules, a minute a second, take longer gaps for results that are not stored.
+    await deployOften(service.store, { id: "fragile", location: "paris", url, count: 60 });
     await deployOften(service.store, { id: "in-tokyo", location: "tokyo", url, count: 5 });
     await deployOften(service.store, { id: "in-osaka", location: "osaka", url, count: 20 });
     const hub = service.start("api,scheduler,aggregator");
