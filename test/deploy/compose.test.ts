@@ -76,11 +76,11 @@ it("has every process of Sonde scraped", () => {
   });
 });
 
-it("is told to read again what a new location changes, as docs/deployment.md says", () => {
+it("has the servers that docs/deployment.md reloads after a new location", () => {
   const page = readFileSync("docs/deployment.md", "utf8");
-  const told = [...page.matchAll(/`kill --signal HUP ([\w -]+)`/g)].flatMap(([, names = ""]) =>
+  const reloaded = [...page.matchAll(/`kill --signal HUP ([\w -]+)`/g)].flatMap(([, names = ""]) =>
     names.split(" "),
   );
-  expect(told).toEqual(expect.arrayContaining(["nats-1", "nats-2", "nats-3", "prometheus"]));
-  expect(Object.keys(file.services)).toEqual(expect.arrayContaining(told));
+  expect(reloaded).toEqual(expect.arrayContaining(["nats-1", "nats-2", "nats-3", "prometheus"]));
+  expect(Object.keys(file.services)).toEqual(expect.arrayContaining(reloaded));
 });

@@ -108,6 +108,16 @@ it("show why what others have saved cannot be opened, and keep what was typed", 
   await expect.poll(() => delay.inputValue()).toBe("9");
 });
 
+/** Waits for the page of the call; there is one of this name. */
+async function isMadeOnce(page: Page, name: string): Promise<void> {
+  await page.getByRole("heading", { name, level: 1 }).waitFor();
+  const { results } = await pages.client.send<{ results: { meta: { name: string } }[] }>(
+    "GET",
+    "/calls/",
+  );
+  expect(results.filter(({ meta }) => meta.name === name)).toHaveLength(1);
+}
+
 it("make a call once whose answer was lost before a refusal", async () => {
   const { page } = await pages.open("/calls/new");
   await page.getByLabel("URL", { exact: true }).fill("https://example.com/");
@@ -127,12 +137,7 @@ it("make a call once whose answer was lost before a refusal", async () => {
   await seesRefusal(page);
   await allow();
   await button(page, "Save").click();
-  await page.getByRole("heading", { name: "Once", level: 1 }).waitFor();
-  const { results } = await pages.client.send<{ results: { meta: { name: string } }[] }>(
-    "GET",
-    "/calls/",
-  );
-  expect(results.filter(({ meta }) => meta.name === "Once")).toHaveLength(1);
+  await isMadeOnce(page, "Once");
 });
 
 it("ask again where no answer comes, and make a call once", async () => {
@@ -155,12 +160,7 @@ it("ask again where no answer comes, and make a call once", async () => {
   await page.clock.fastForward(60_000);
   await page.getByText("Sonde is not responding.").waitFor();
   await button(page, "Save").click();
-  await page.getByRole("heading", { name: "Hanging", level: 1 }).waitFor();
-  const { results } = await pages.client.send<{ results: { meta: { name: string } }[] }>(
-    "GET",
-    "/calls/",
-  );
-  expect(results.filter(({ meta }) => meta.name === "Hanging")).toHaveLength(1);
+  await isMadeOnce(page, "Hanging");
 });
 
 it("promise no free second before the other deployments are known", async () => {
