@@ -177,3 +177,23 @@ it("promise no free second before the other deployments are known", async () => 
   release();
   await dialog.getByText(/None of your deployments there is due at second \d+/).waitFor();
 });
+
+it("stop reading where no answer comes, and read when asked", async () => {
+  const { page } = await pages.open("/locations");
+  await page.clock.install();
+  let reads = 0;
+  const { promise: read, resolve } = Promise.withResolvers<void>();
+  const hang = (): void => {
+    reads += 1;
+    resolve();
+  };
+  await page.route(/api\/2\/workflows\//, hang);
+  await page.getByRole("link", { name: "Workflows", exact: true }).first().click();
+  await read;
+  await page.clock.fastForward(60_000);
+  await page.getByText("Sonde is not responding.").waitFor();
+  expect(reads).toBe(1);
+  await page.unroute(/api\/2\/workflows\//, hang);
+  await button(page, "Try again").click();
+  await page.getByText("No workflows yet").waitFor();
+});

@@ -13,6 +13,9 @@ export class ApiError extends Error {
   }
 }
 
+/** No answer came in time. Another attempt would keep the reader waiting as long. */
+export class LateError extends ApiError {}
+
 /** Returns the error if it says that the object does not exist, or no longer. */
 export const missingOf = (error: Error | null): ApiError | null =>
   error instanceof ApiError && error.status === 404 ? error : null;
@@ -91,6 +94,7 @@ export async function sendVersioned<T>(
   const { body, headers = {}, signal } = options;
   const json = body && JSON.stringify(body);
   const change = [method, path, json].join(" ");
+  const limit = timeLimit();
   const response = await fetch(urlOf(path), {
     method,
     headers: {
@@ -100,10 +104,11 @@ export async function sendVersioned<T>(
       ...(isReaderAway() && { "sonde-background": "1" }),
     },
     ...(json && { body: json }),
-    signal: AbortSignal.any([timeLimit(), ...(signal ? [signal] : [])]),
+    signal: AbortSignal.any([limit, ...(signal ? [signal] : [])]),
   }).catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
-    throw new ApiError(0, "Sonde is not responding. Is it running and reachable from here?");
+    const Failure = limit.aborted ? LateError : ApiError;
+    throw new Failure(0, "Sonde is not responding. Is it running and reachable from here?");
   });
   const answer = (await response.json().catch((cause: unknown) => {
     if (signal?.aborted) throw cause;

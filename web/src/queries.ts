@@ -3,11 +3,16 @@ import { QueryClient, QueryObserver } from "@tanstack/query-core";
 import type { QueryObserverOptions, QueryObserverResult } from "@tanstack/query-core";
 import { effect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, send, sendVersioned } from "./api.ts";
+import { ApiError, LateError, send, sendVersioned } from "./api.ts";
 import type { Versioned } from "./api.ts";
 import { session } from "./session.ts";
 
 const FRESH_MS = 30_000;
+
+/** Tells whether another attempt soon may succeed. */
+const mayPass = (error: Error): boolean =>
+  !(error instanceof LateError) &&
+  !(error instanceof ApiError && error.status >= 400 && error.status < 500);
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -16,8 +21,7 @@ export const queries = new QueryClient({
       // Sonde may be on this machine or its network, also while the browser has no connection.
       networkMode: "always",
       refetchOnReconnect: true,
-      retry: (failures, error) =>
-        failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+      retry: (failures, error) => failures < 2 && mayPass(error),
     },
   },
 });
