@@ -19,6 +19,9 @@ export interface EventListener extends AsyncDisposable {
   readonly until: (count: number) => Promise<readonly ServerEvent[]>;
 }
 
+/** On PostgreSQL, an event waits for transactions of other tests. */
+const PATIENCE = { timeout: 50_000 };
+
 /** Resolves once the stream is open and has sent its position. Rejects with any other answer. */
 export async function listen(
   url: string,
@@ -39,7 +42,7 @@ export async function listen(
     ended,
     lastId: () => lastId,
     async until(count) {
-      await expect.poll(() => events.length).toBe(count);
+      await expect.poll(() => events.length, PATIENCE).toBe(count);
       return events;
     },
     async [Symbol.asyncDispose]() {
