@@ -188,11 +188,11 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     expect(system.target.requests).toHaveLength(11);
   });
 
-  it("renews 250 tokens of one owner in one go", { tags: ["slow"] }, async () => {
+  it("renews 120 tokens of one owner in one go", { tags: ["slow"] }, async () => {
     await using system = await start(answering(NEW));
-    for (let n = 0; n < 250; n += 1) await insertToken(system.store, system.url, {});
+    for (let n = 0; n < 120; n += 1) await insertToken(system.store, system.url, {});
     await system.run();
-    expect(await system.outcomes()).toEqual({ renewed: 250 });
+    expect(await system.outcomes()).toEqual({ renewed: 120 });
   });
 
   it("retries when the setting is corrected, at most every 30 s", async () => {
