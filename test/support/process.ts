@@ -33,6 +33,8 @@ export const V8_OPTIONS: readonly string[] = scripts.start
 const TESTED_OPTIONS = V8_OPTIONS.filter((option) => option !== "--expose-gc");
 const START_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 20_000;
+/** A command may work for longer than a service takes to start. */
+const END_WITHIN_MS = 50_000;
 
 export interface Exit {
   readonly code: number | null;
@@ -188,7 +190,7 @@ export async function runSonde(
   options: ProcessOptions = {},
 ): Promise<Ended> {
   await using sonde = startSonde(args, options);
-  const overdue = setTimeout(() => sonde.signal("SIGKILL"), START_WITHIN_MS);
+  const overdue = setTimeout(() => sonde.signal("SIGKILL"), END_WITHIN_MS);
   const exit = await sonde.exited;
   clearTimeout(overdue);
   return { ...exit, stdout: sonde.stdout(), stderr: sonde.stderr() };
