@@ -33,8 +33,8 @@ export function silenceFindings(metrics: string): Finding[] {
   if (unanswered < HEARTBEATS_OF_SILENCE) return [];
   return [
     failure(
-      `the hub has not answered the last ${unanswered} heartbeats of the agent here, so it gets no runs`,
-      "set SONDE_LOCATION_KEY to the key that `sonde locations env` prints on the hub; if all agents are offline, start an aggregator or repair its database",
+      `the hub has not answered the last ${unanswered} heartbeats of the agent here`,
+      "if all agents are offline, start an aggregator or repair its database; if only this one is, set SONDE_LOCATION_KEY to the key that `sonde locations env` prints on the hub",
     ),
   ];
 }
