@@ -84,10 +84,12 @@ function lonelyLocations({ now, agents, deployments }: AgentFacts): Finding[] {
     const states = there.map((agent) => agentStateOf(agent, now));
     if (states.some((state) => state === "ONLINE" || state === "STALE")) return [];
     const whose = there.length === 0 ? "no agent" : `no agent that takes runs`;
+    const draining = there[states.indexOf("DRAINING")];
+    const undo = draining ? `\`sonde agents drain ${draining.agent_id} --undo\`, or ` : "";
     return [
       failure(
         `location ${location} has ${count(number, "deployment")} and ${whose}: its runs are MISSED`,
-        `start an agent there: \`sonde locations env ${location}\` prints its settings (docs/regions.md)`,
+        `${undo}start an agent there: \`sonde locations env ${location}\` prints its settings (docs/regions.md)`,
       ),
     ];
   });

@@ -103,6 +103,18 @@ describe("agents", () => {
     ]);
   });
 
+  it("need no other one there where an operator can end their draining", () => {
+    const [finding] = agentFindings({
+      now: NOW,
+      version: "1.1.0",
+      agents: [anAgent({ condition: "draining" })],
+      deployments: new Map([["paris", 3]]),
+    });
+    expect(finding?.advice).toMatch(
+      /^`sonde agents drain agent-1 --undo`, or start an agent there/,
+    );
+  });
+
   it("are not blamed where they fell silent together, since an aggregator may be missing", () => {
     const [first, second, gone] = [
       anAgent({ agent_id: "agent-1", last_seen: NOW - 128_000 }),
