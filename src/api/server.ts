@@ -231,7 +231,7 @@ async function listen(app: FastifyInstance, { host, port }: ApiConfig): Promise<
       host,
       port,
       inUse: "choose another with SONDE_PORT",
-      otherwise: "see SONDE_HOST and SONDE_PORT",
+      otherwise: "correct SONDE_HOST or SONDE_PORT",
     });
   }
 }

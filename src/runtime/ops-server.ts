@@ -120,7 +120,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
       host,
       port,
       inUse: "choose another with SONDE_OPS_PORT",
-      otherwise: "see SONDE_OPS_HOST and SONDE_OPS_PORT",
+      otherwise: "correct SONDE_OPS_HOST or SONDE_OPS_PORT",
     });
   });
   server.off("error", listening.reject);

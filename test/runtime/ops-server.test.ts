@@ -235,9 +235,9 @@ describe("the ops server", () => {
     );
   });
 
-  it("names the settings to check when its host is not a local address", async () => {
+  it("names the settings to correct when its host is not a local address", async () => {
     await expect(startOps({ host: "192.0.2.1" })).rejects.toThrow(
-      "the ops server cannot listen on 192.0.2.1:0: EADDRNOTAVAIL; see SONDE_OPS_HOST and SONDE_OPS_PORT",
+      "the ops server cannot listen on 192.0.2.1:0: this machine does not have the address; correct SONDE_OPS_HOST or SONDE_OPS_PORT",
     );
   });
 
