@@ -36,7 +36,7 @@ export interface BodyField {
   readonly clears?: true;
   readonly read?: (text: string) => unknown;
   /** Sent by `create` if neither an option nor the file gives the field. */
-  readonly otherwise?: unknown;
+  readonly otherwise?: string;
 }
 
 export interface ResourceKind {
@@ -74,6 +74,12 @@ export const MORE_META: readonly BodyField[] = [
   { flags: "--description <text>", description: "what it is for", path: "meta.description" },
   { flags: "--tag <tag>", description: "a tag; may be repeated", path: "meta.tags", repeats: true },
 ];
+
+/** The help on the option of a field, for `create` or `update`. */
+export function helpOn({ description, repeats, otherwise }: BodyField, isChange: boolean): string {
+  if (isChange) return repeats ? `${description}; replaces the old list` : description;
+  return otherwise === undefined ? description : `${description} (default: ${otherwise})`;
+}
 
 /** Parses `NAME: VALUE` or `NAME=VALUE`, where spaces belong to the value. */
 export const pairBy =

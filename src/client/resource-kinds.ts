@@ -43,7 +43,7 @@ const CALLS: ResourceKind = {
     NAME_FIELD,
     {
       flags: "--method <method>",
-      description: "such as POST (default: GET)",
+      description: "such as POST",
       path: "request.method",
       otherwise: "GET",
     },

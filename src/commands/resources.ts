@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { Api, Json } from "../client/api.ts";
 import { describe, fieldOf, textOf, withField } from "../client/fields.ts";
 import { findObject } from "../client/find-object.ts";
+import { helpOn } from "../client/resource-kind.ts";
 import type { BodyField, ResourceKind } from "../client/resource-kind.ts";
 import { KINDS } from "../client/resource-kinds.ts";
 import { harmless, harmlessJson } from "../client/text.ts";
@@ -169,9 +170,12 @@ function addBodyOptions(command: Command, kind: ResourceKind): Command {
     ...before,
     value,
   ];
-  for (const { flags, description, repeats } of kind.fields)
-    if (repeats) command.option(flags, description, collect);
-    else command.option(flags, description);
+  for (const field of kind.fields) {
+    const { flags, repeats } = field;
+    const help = helpOn(field, command.name() === "update");
+    if (repeats) command.option(flags, help, collect);
+    else command.option(flags, help);
+  }
   command.option("--file <file>", "a JSON object with any of the fields; -: stdin");
   return addApiOptions(command, "print the outcome as JSON");
 }

@@ -25,6 +25,11 @@ describe("the command line", () => {
       ["keys", "revoke", "--help"],
       /^Usage: sonde keys revoke [^]+Example:\n {2}sonde keys revoke /,
     ],
+    [["calls", "create", "--help"], /such as POST \(default: GET\)\n[^]+ a tag; may be repeated\n/],
+    [
+      ["calls", "update", "--help"],
+      /such as POST\n[^]+ a tag; may be repeated; replaces the old list\n/,
+    ],
   ])("explains itself: %j", async (args, help) => {
     const { code, stdout, stderr } = await runSonde(args);
     expect([code, stderr]).toEqual([0, ""]);
