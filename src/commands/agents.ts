@@ -27,7 +27,10 @@ export function addAgentCommands(program: Command, context: Context): void {
     .option("--undo", "let it take runs again")
     .addHelpText(
       "after",
-      examples("sonde agents drain paris-1", "sonde agents drain paris-1 --undo"),
+      examples(
+        "sonde agents drain agent-967ddb62cd977430",
+        "sonde agents drain agent-967ddb62cd977430 --undo",
+      ),
     )
     .action((id: string, options: { readonly undo?: true }) => drainAgent(context, id, options));
 }

@@ -25,6 +25,7 @@ describe("the command line", () => {
       ["keys", "revoke", "--help"],
       /^Usage: sonde keys revoke [^]+Example:\n {2}sonde keys revoke /,
     ],
+    [["agents", "drain", "--help"], /\n {2}sonde agents drain agent-[0-9a-f]{16}\n/],
     [["calls", "create", "--help"], /such as POST \(default: GET\)\n[^]+ a tag; may be repeated\n/],
     [
       ["calls", "update", "--help"],
