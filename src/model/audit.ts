@@ -25,8 +25,8 @@ export interface AuditEntry {
   readonly address: string | null;
   readonly action: AuditAction;
   /**
-   * A kind of resource, or `agent`, `api_key`, `location`, `location_key`, `master_key`, `session`,
-   * `sign_in`, `statistics`.
+   * A kind of resource, or `agent`, `api_key`, `location`, `location_key`, `master_key`,
+   * `nats_user`, `session`, `sign_in`, `statistics`.
    */
   readonly kind: string;
   readonly object_id: string;
