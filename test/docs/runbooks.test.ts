@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { MISSED_REASONS } from "../../src/model/missed.ts";
 import { runCommand } from "../../src/commands/command-line.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { makeFolder } from "../support/process.ts";
 import { startPrometheus } from "../support/prometheus.ts";
 import { until } from "../support/until.ts";
@@ -185,6 +186,18 @@ describe("the pages contain valid", () => {
     for (const name of ["first-install", "add-a-region"])
       expect(PAGES.find((page) => page.name === name)?.text, name).toContain("SONDE_OPS_HOST");
   });
+
+  it.each(["SondeProcessDown", "SondeProcessRestarting"])(
+    "a search for why a process does not start that finds its wrong settings: %s",
+    (page) => {
+      const text = PAGES.find(({ name }) => name === page)?.text ?? "";
+      const search = new RegExp(/logs "\$SERVICE" '(\^[^']+)'/.exec(text)?.[1] ?? "none");
+      const { faults } = readConfig({ SONDE_PORT: "x", SONDE_PROT: "1" }, { SONDE_ROLES: "x" });
+      expect(faults).toHaveLength(3);
+      const log = ["sonde: invalid configuration:", ...faults.map((fault) => `  ${fault}`)];
+      expect(log.filter((line) => search.test(line))).toEqual(log);
+    },
+  );
 
   it("queries that do not depend on how an operator names services", () => {
     const named = PAGES.flatMap(({ name, blocks }) =>
