@@ -154,7 +154,7 @@ export const SETTINGS = {
     secret: true,
     defaultMeaning: "none",
     meaning:
-      "Previous master keys, comma-separated, for secrets not yet re-encrypted: see docs/security.md",
+      "Previous master keys, comma-separated, for secrets not yet re-encrypted; see [Rotation](security.md#rotation)",
     allowed: "a comma-separated list of 32 bytes each, as base64 or as 64 hex digits",
     parse: atLeastOne(listOf(keyBytes)),
   }),
