@@ -41,8 +41,9 @@ export async function recordBatch(
   metrics.batchResults.observe(reports.length);
   if (recorded.recorded > 0) metrics.recordedAt(clock.now());
   countOutcomes(metrics, recorded);
-  const level = recorded.unknown > 0 ? "warn" : "debug";
-  log[level]({ ...recorded, duration_ms: Math.round(seconds * 1000) }, "results recorded");
+  const facts = { ...recorded, duration_ms: Math.round(seconds * 1000) };
+  if (recorded.unknown > 0) log.warn(facts, "reports dropped: they match no ordered run");
+  else log.debug(facts, "results recorded");
   return recorded;
 }
 

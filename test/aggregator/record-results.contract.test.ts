@@ -10,6 +10,7 @@ import type { Result, RunReport } from "../../src/model/result.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry, renderMetrics } from "../../src/runtime/metrics.ts";
+import { captureLog } from "../runtime/log-lines.ts";
 import { aReport, aRun } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 
@@ -56,8 +57,12 @@ it.each(storeKinds)("counts each report by its outcome on %s", async (kind) => {
   await store.results.recordMissed([{ run: missed!, result: "MISSED", message: "lost" }]);
   const registry = new Registry();
   const metrics = createAggregatorMetrics(registry);
-  const options = { store, clock: systemClock, log: createLogger("silent"), metrics };
+  const { log, lines } = captureLog();
+  const options = { store, clock: systemClock, log, metrics };
   await recordResults(options, [aReport(unknown!)]);
+  expect(lines().map(({ level, msg }) => [level, msg])).toEqual([
+    ["warn", "reports dropped: they match no ordered run"],
+  ]);
   const last = "sonde_aggregator_last_recorded_timestamp_seconds ";
   expect(await renderMetrics(registry, [])).not.toContain(`\n${last}`);
   const reports = [run!, missed!].map((each) => aReport(each));
