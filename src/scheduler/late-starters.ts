@@ -25,7 +25,8 @@ export async function orderLateStarters(
     const { ordered, missed } = await orderStarted(options, lease, started, now);
     metrics.runs.inc(ordered);
     countMissed(options, "deployed_late", missed);
-    if (ordered + missed > 0) log.info({ ordered, missed }, "runs of late starters ordered");
+    if (ordered + missed > 0)
+      log.info({ ordered, missed }, "runs of new or changed deployments ordered");
     now = await renew();
   }
   return now;

@@ -8,6 +8,7 @@ import { unavailable } from "../../src/model/errors.ts";
 import { MINUTE_MS, SCHEDULER_LEASE } from "../../src/model/slots.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
+import type { Logger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
 import { createBeat } from "../../src/scheduler/beat.ts";
 import type { Beat } from "../../src/scheduler/beat.ts";
@@ -15,6 +16,7 @@ import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
 import { reconcile } from "../../src/scheduler/reconcile.ts";
 import type { NewDocument, Schedule } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
+import { captureLog } from "../runtime/log-lines.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import { aCall, aReport, aRun, insertKey, T0 } from "../support/runs.ts";
@@ -54,7 +56,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     await database[Symbol.asyncDispose]();
   });
 
-  const newBeat = (holder: string, over: { bus?: Bus; store?: Store } = {}): Beat => {
+  const newBeat = (holder: string, over: { bus?: Bus; store?: Store; log?: Logger } = {}): Beat => {
     const used = over.store ?? store;
     const waiting = createWaitingRuns(64);
     const dispatcher = { store: used, bus: over.bus ?? bus, waiting };
@@ -62,7 +64,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
       store: used,
       clock,
       dispatcher,
-      log,
+      log: over.log ?? log,
       holder,
       metrics,
     });
@@ -233,7 +235,8 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
   });
 
   it("records the first slot as MISSED when the deployment was stored too late for it", async () => {
-    const beat = newBeat("one");
+    const { log: captured, lines } = captureLog("info");
+    const beat = newBeat("one", { log: captured });
     await beat.run();
     const created = T0 + 59 * SECOND;
     await at(T0 + 95 * SECOND);
@@ -244,6 +247,11 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect((await missed()).map(({ message }) => message?.split(":")[0])).toEqual([
       "deployed_late",
     ]);
+    expect(lines().at(-1)).toMatchObject({
+      msg: "runs of new or changed deployments ordered",
+      ordered: 0,
+      missed: 1,
+    });
   });
 
   it("accounts for the first slot of a deployment stored just after that slot was opened, even when the next beat is late", async () => {
