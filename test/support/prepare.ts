@@ -14,7 +14,7 @@ interface Requirement {
 
 const REQUIREMENTS: readonly Requirement[] = [
   {
-    what: "nats-server 2.9 or later",
+    what: "nats-server 2.9.10 or later",
     debianPackage: "nats-server",
     isPresent: () => findProgram("nats-server") !== undefined,
   },
