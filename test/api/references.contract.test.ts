@@ -11,6 +11,30 @@ import { storeKinds } from "../support/stores.ts";
 const post = (api: TestApi, path: string, body: object) => api.send({ method: "POST", path, body });
 const remove = (api: TestApi, path: string) => api.send({ method: "DELETE", path });
 
+type Raw = ReturnType<typeof connect>["kysely"];
+
+/** Starts one after the other while both wait, to write to the table or for each other. */
+const inTurn = (
+  raw: Raw,
+  table: string,
+  first: () => Promise<unknown>,
+  second: () => Promise<unknown>,
+) =>
+  raw.transaction().execute(async (held) => {
+    await sql`lock table ${sql.table(table)} in share mode`.execute(held);
+    const started = [first()];
+    await expect.poll(() => waitingIn(raw)).toBe(1);
+    started.push(second());
+    await expect.poll(() => waitingIn(raw), { timeout: 5000 }).toBe(2);
+    return { ended: Promise.all(started) };
+  });
+
+async function waitingIn(raw: Raw): Promise<number> {
+  const { rows } = await sql`select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(raw);
+  return rows.length;
+}
+
 describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
   it("never leave a reference to a deleted setting", async () => {
     await using api = await startApi({ storeKind });
@@ -92,6 +116,25 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
   });
 
   // A SQLite file is locked as a whole.
+  it.runIf(storeKind === "postgres")("keep a deployment that has left a deleted call", async () => {
+    await using api = await startApi({ storeKind });
+    await using raw = connect(api.database).kysely;
+    const [{ id: target_id }, { id: deleted }] = [await createCall(api), await createCall(api)];
+    const deployment = { target_id: deleted, location_id: "", frequency: 1 };
+    const path = `/deployments/${(await create(api, "/deployments/", { deployment })).id}/`;
+    const { ended } = await inTurn(
+      raw,
+      "new_schedules",
+      () => post(api, path, { deployment: { target_id } }),
+      () => remove(api, `/calls/${deleted}/`),
+    );
+    expect(await ended).toEqual([
+      expect.objectContaining({ status: 200 }),
+      expect.objectContaining({ status: 200 }),
+    ]);
+    expect((await api.send({ path })).body).toMatchObject({ deployment: { target_id } });
+  });
+
   it.runIf(storeKind === "postgres")("never leave a deployment at a removed location", async () => {
     await using api = await startApi({ storeKind });
     await using raw = connect(api.database).kysely;
@@ -109,24 +152,8 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
         () => "removed",
         (cause: Error) => cause.message,
       );
-    const waiting = async (): Promise<number> =>
-      (
-        await sql`select from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`.execute(raw)
-      ).rows.length;
-    /** Starts one after the other while both wait, for rows of the table or for each other. */
-    const inTurn = (table: string, first: () => Promise<unknown>, second: () => Promise<unknown>) =>
-      raw.transaction().execute(async (held) => {
-        await sql`select from ${sql.table(table)} for update`.execute(held);
-        const started = [first()];
-        await expect.poll(waiting).toBe(1);
-        started.push(second());
-        await expect.poll(waiting, { timeout: 5000 }).toBe(2);
-        return { ended: Promise.all(started) };
-      });
-
     await remove(api, `/deployments/${(await deploy()).id}/`);
-    const refused = await inTurn("owner_usage", deploy, removeFar);
+    const refused = await inTurn(raw, "owner_usage", deploy, removeFar);
     expect(await refused.ended).toEqual([
       expect.objectContaining({ deployment: expect.objectContaining({ location_id: "far" }) }),
       "location 'far' has 1 deployment: delete or move it first",
@@ -137,7 +164,7 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
     await api.store.agents.record({ ...agent, sent: now }, { now });
     const other = await createCall(api);
     const late = { deployment: { ...deployment, target_id: other.id } };
-    const removed = await inTurn("agents", removeFar, () => post(api, "/deployments/", late));
+    const removed = await inTurn(raw, "agents", removeFar, () => post(api, "/deployments/", late));
     expect(await removed.ended).toEqual(["removed", expect.objectContaining({ status: 400 })]);
   });
 });

@@ -133,6 +133,9 @@ export async function removeDeploymentsOf(
   const now = await store.now();
   await store.pendingRuns.withdraw({ target_id: targetId }, now, PUBLISH_AHEAD_MS);
   for await (const id of store.documents.ids("deployment", { target_id: targetId })) {
+    const found = await store.documents.getForUpdate("deployment", id);
+    // Deleted or moved meanwhile.
+    if ((found?.document as Deployment | undefined)?.deployment.target_id !== targetId) continue;
     const earlier = (await store.schedules.targetsOf(id)).filter((each) => each !== targetId);
     await endSchedule(store, id, earlier);
     await store.documents.remove("deployment", id);
