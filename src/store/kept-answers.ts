@@ -18,18 +18,17 @@ export const createAnswerStore = ({ kysely }: Database, { sealer }: Sealing) => 
       .where("id", "=", id)
       .where("created", "<", since)
       .execute();
-    // Waits for the transaction that has inserted the same id.
-    const { numInsertedOrUpdatedRows = 0n } = await kysely
+    // Waits for the transaction that has inserted the same id, and reads what it kept in the same
+    // statement: `forget` may come at any time.
+    const { sealed } = await kysely
       .insertInto("kept_answers")
       .values({ id, created: now, sealed: "" })
-      .onConflict((conflict) => conflict.column("id").doNothing())
+      .onConflict((conflict) =>
+        conflict.column("id").doUpdateSet((eb) => ({ id: eb.ref("kept_answers.id") })),
+      )
+      .returning("sealed")
       .executeTakeFirstOrThrow();
-    if (numInsertedOrUpdatedRows > 0n) return undefined;
-    const { sealed } = await kysely
-      .selectFrom("kept_answers")
-      .select("sealed")
-      .where("id", "=", id)
-      .executeTakeFirstOrThrow();
+    if (sealed === "") return undefined;
     return JSON.parse(await sealer.open(sealed, placeOf(id))) as KeptAnswer;
   },
   /** Returns the size of the answer as it is stored, in bytes. */

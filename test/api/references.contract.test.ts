@@ -116,6 +116,24 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
   });
 
   // A SQLite file is locked as a whole.
+  it.runIf(storeKind === "postgres")("repeat an answer that is forgotten meanwhile", async () => {
+    await using api = await startApi({ storeKind });
+    await using raw = connect(api.database).kysely;
+    const ask = () =>
+      api.send({
+        method: "POST",
+        path: "/reports/",
+        body: { meta: { name: "n" } },
+        headers: { "idempotency-key": "k" },
+      });
+    const first = await ask();
+    await sql`create function forget() returns trigger language plpgsql as
+      $$ begin delete from kept_answers; return null; end $$`.execute(raw);
+    await sql`create trigger forget after insert on kept_answers
+      for each statement execute function forget()`.execute(raw);
+    expect(await ask()).toMatchObject({ status: 201, text: first.text });
+  });
+
   it.runIf(storeKind === "postgres")("keep a deployment that has left a deleted call", async () => {
     await using api = await startApi({ storeKind });
     await using raw = connect(api.database).kysely;
