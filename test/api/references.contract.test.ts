@@ -153,6 +153,27 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
     expect((await api.send({ path })).body).toMatchObject({ deployment: { target_id } });
   });
 
+  it.runIf(storeKind === "postgres")(
+    "change a deployment whose call is being deleted",
+    async () => {
+      await using api = await startApi({ storeKind });
+      await using raw = connect(api.database).kysely;
+      const { id: target_id } = await createCall(api);
+      const deployment = { target_id, location_id: "", frequency: 1 };
+      const path = `/deployments/${(await create(api, "/deployments/", { deployment })).id}/`;
+      const { deletion } = await raw.transaction().execute(async (held) => {
+        await sql`lock table pending_runs in share mode`.execute(held);
+        const started = remove(api, `/calls/${target_id}/`);
+        await expect.poll(() => waitingIn(raw)).toBe(1);
+        expect((await post(api, path, { deployment: { frequency: 2 } })).status).toBe(200);
+        return { deletion: started };
+      });
+      expect((await deletion).status).toBe(200);
+      expect((await api.send({ path })).status).toBe(404);
+      expect(await api.store.schedules.listNew()).toEqual([]);
+    },
+  );
+
   it.runIf(storeKind === "postgres")("never leave a deployment at a removed location", async () => {
     await using api = await startApi({ storeKind });
     await using raw = connect(api.database).kysely;

@@ -52,8 +52,10 @@ export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
 }
 
 const hooks: DocumentHooks<Deployment> = {
-  async prepare(change, { deployment, ...rest }) {
-    const targetFault = await faultOfTarget(change, deployment.target_id);
+  async prepare(change, { deployment, ...rest }, before) {
+    const { target_id } = deployment;
+    const isNew = target_id !== before?.deployment.target_id;
+    const targetFault = await faultOfTarget(change, target_id, isNew);
     const location = await holdLocation(
       change.store,
       "deployment.location_id",
@@ -111,15 +113,18 @@ async function ownsTarget(
 }
 
 /**
- * Locks the target until its new deployment is stored: a concurrent deletion then deletes both. A
+ * Locks a new target until its deployment is stored: a concurrent deletion then deletes both. The
+ * deletion of the present target waits for the deployment, which must not wait for the deletion. A
  * target that the caller may not run takes as many look-ups as one that does not exist.
  */
 async function faultOfTarget(
-  { store, principal }: Change,
+  { store: { documents }, principal }: Change,
   targetId: string,
+  isNew: boolean,
 ): Promise<string | undefined> {
+  const find = isNew ? "getForUpdate" : "get";
   for (const kind of ["call", "workflow"] as const) {
-    const target = await store.documents.getForUpdate(kind, targetId);
+    const target = await documents[find](kind, targetId);
     if (target && canRun(principal, target)) return undefined;
   }
   return `deployment.target_id: ${show(targetId)} is not a call or workflow that you may run`;
