@@ -16,6 +16,7 @@ import type { Filters, NewDocument, Page, StoredDocument, StoredVariable } from 
 import { DUE_WHEN_WRITTEN, renewTokensOf } from "./renewals.ts";
 import { countInserted, countReplaced } from "./usage.ts";
 import { openDocument, sealDocument, SEALED_KINDS } from "./sealed-documents.ts";
+import { registerKey } from "./sealing-keys.ts";
 
 /** Seals secret fields on the way in and opens them on the way out. */
 export interface Sealing {
@@ -34,7 +35,7 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
   return {
     /** Returns false if one exists with this id, or with this name in its workspace. */
     insert: async (document: NewDocument): Promise<boolean> =>
-      insertDocument(database, await sealed(document, sealing)),
+      insertDocument(database, await sealed(database, document, sealing)),
     /** Locks the row until the end of the transaction: concurrent updates queue. */
     getForUpdate(kind: ResourceKind, id: string): Promise<StoredDocument | undefined> {
       const row = rowsOf(kind).where("id", "=", id);
@@ -61,7 +62,7 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
      * a document that was itself read as `unreadable`.
      */
     replace: async (document: NewDocument): Promise<void> =>
-      replaceDocument(database, await sealed(document, sealing)),
+      replaceDocument(database, await sealed(database, document, sealing)),
     /** Returns false if there is no such document, or another transaction has removed it. */
     remove: (kind: ResourceKind, id: string) => removeDocument(database, kind, id),
     /** Lists the documents that `reader` may read. Uses an index on either database. */
@@ -158,10 +159,16 @@ interface Executable {
   execute(): Promise<ShownRow[]>;
 }
 
-async function sealed(document: NewDocument, { sealer }: Sealing): Promise<NewDocument> {
+async function sealed(
+  database: Database,
+  document: NewDocument,
+  { sealer }: Sealing,
+): Promise<NewDocument> {
   const { kind, unreadable: cause } = document;
   if (cause) throw unreadable(`this ${kind}`, { cause });
-  return SEALED_KINDS.includes(kind) ? sealDocument(document, sealer) : document;
+  if (!SEALED_KINDS.includes(kind)) return document;
+  await registerKey(database, sealer);
+  return sealDocument(document, sealer);
 }
 
 /** Opens sealed documents. Kinds without secret fields are not sealed, and cost nothing here. */

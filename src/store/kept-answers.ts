@@ -3,6 +3,7 @@ import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
 import type { Sealing } from "./documents.ts";
 import type { KeptAnswer } from "./records.ts";
+import { registerKey } from "./sealing-keys.ts";
 
 const placeOf = (id: string) => `kept_answers/${id}`;
 
@@ -33,6 +34,7 @@ export const createAnswerStore = ({ kysely }: Database, { sealer }: Sealing) => 
   },
   /** Returns the size of the answer as it is stored, in bytes. */
   async keep(id: string, answer: KeptAnswer): Promise<number> {
+    await registerKey({ kysely }, sealer);
     const sealed = await sealer.seal(JSON.stringify(answer), placeOf(id));
     await kysely.updateTable("kept_answers").set({ sealed }).where("id", "=", id).execute();
     return Buffer.byteLength(sealed);

@@ -8,9 +8,8 @@ import type { Sealing } from "./documents.ts";
 import { resealAnswer } from "./kept-answers.ts";
 import type { RotationStep } from "./records.ts";
 import { resealDocument, SEALED_KINDS } from "./sealed-documents.ts";
+import { checkPlace, registerKey } from "./sealing-keys.ts";
 
-const CHECK_TEXT = "sonde";
-const checkPlace = (keyId: string) => `master_keys/${keyId}`;
 const BATCH = 100;
 
 export const createMasterKeyStore = (database: Database, { sealer }: Sealing) => ({
@@ -25,13 +24,7 @@ export const createMasterKeyStore = (database: Database, { sealer }: Sealing) =>
       const { kysely, rowLocks } = transaction;
       if (rowLocks) await sql`lock table master_keys in exclusive mode`.execute(kysely);
       await assertKeysHeld(transaction, sealer);
-      const { keyId: key_id } = sealer;
-      const sealed_check = await sealer.seal(CHECK_TEXT, checkPlace(key_id));
-      await kysely
-        .insertInto("master_keys")
-        .values({ key_id, sealed_check })
-        .onConflict((conflict) => conflict.column("key_id").doNothing())
-        .execute();
+      await registerKey(transaction, sealer);
     }),
   /**
    * Reseals everything that is sealed under another key, row by row and without locks, and then

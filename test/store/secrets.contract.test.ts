@@ -303,6 +303,30 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       await expect(open(own, { current: second })).rejects.toThrow("SONDE_MASTER_KEYS_OLD");
     });
 
+    it("requires the old key again once a process that has only that one writes a secret", async () => {
+      await using own = await createTestDatabase(kind);
+      const [document, answer] = [aToken({ access_token: "s3cret" }), newId(T0)];
+      await use(own, { current: first }, async (behind) => {
+        const writes = [
+          () => behind.documents.insert(document),
+          () => behind.documents.replace(document),
+          () =>
+            behind.transaction(async ({ answers }) => {
+              await answers.claim(answer, T0, T0);
+              await answers.keep(answer, { fingerprint: "f", answer: {} });
+            }),
+        ];
+        for (const write of writes) {
+          await use(own, { current: second, old: [first] }, ({ masterKeys }) =>
+            masterKeys.rotate(() => undefined),
+          );
+          await use(own, { current: second }, async () => undefined);
+          await write();
+          await expect(open(own, { current: second })).rejects.toThrow("SONDE_MASTER_KEYS_OLD");
+        }
+      });
+    });
+
     it("requires the old key until the rotation is complete", async () => {
       await using own = await createTestDatabase(kind);
       await use(own, { current: first }, async () => undefined);
