@@ -1,7 +1,7 @@
 // Removes expired rows, oldest first, in batches sized and paced by the caller.
 import { sql } from "kysely";
 import type { Kysely, RawBuilder } from "kysely";
-import { COUNTING_LEASE, expiredIdsBefore } from "../model/retention.ts";
+import { COUNTING_LEASE, expiredIdsBefore, PERCENTILES_LEASE } from "../model/retention.ts";
 import type { Batch, ExpiringKind, KeptFrom, Removed } from "../model/retention.ts";
 import { decodeTime, encodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
@@ -220,17 +220,21 @@ const oldestId =
       where ${sql.ref(id)} >= ${first}`;
   };
 
+/** A shorter setting may have removed more than the present one does. */
+const KEPT_PERCENTILES = sql`
+  period >= coalesce((select cursor from leases where name = ${PERCENTILES_LEASE}), 0)`;
+
 const oldestPeriod =
-  (kind: "HOUR" | "DAY"): Oldest =>
+  (kind: "HOUR" | "DAY", condition: RawBuilder<unknown>): Oldest =>
   (database, { hours }) => sql`
     select min(period) as oldest from stats
-    where kind = (${numberOf(database, kind)}) and period >= ${hours}`;
+    where kind = (${numberOf(database, kind)}) and period >= ${hours} and ${condition}`;
 
 const OLDEST: Readonly<Record<ExpiringKind, Oldest>> = {
   details: oldestId(DETAILS),
   workflow_results: oldestId(WORKFLOW_RESULTS),
   results: oldestId(RESULTS),
-  hours: oldestPeriod("HOUR"),
-  percentiles: oldestPeriod("DAY"),
+  hours: oldestPeriod("HOUR", sql`true`),
+  percentiles: oldestPeriod("DAY", KEPT_PERCENTILES),
   audit: (_, { audit }) => sql`select min(time) as oldest from audit where time >= ${audit}`,
 };

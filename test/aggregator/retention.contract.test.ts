@@ -251,6 +251,20 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     ]);
   });
 
+  it("names the oldest percentiles that are left after a shorter setting", async () => {
+    const ages = [120, 95, 1];
+    await record(...ages.map((age) => runAt({ due_time: NOW - age * DAY })));
+    await settleInsights();
+    const oldest = async (days: Partial<typeof DAYS>) => {
+      const { removed } = await remove({ days: { ...DAYS, ...days } });
+      return removed.find((each) => each.kind === "percentiles")?.oldestKept;
+    };
+    const midnight = NOW - 13 * HOUR;
+    expect(await oldest({})).toBe(midnight - 120 * DAY);
+    expect(await oldest({ hours: 100 })).toBe(midnight - 95 * DAY);
+    expect(await oldest({})).toBe(midnight - 95 * DAY);
+  });
+
   it("never counts a removed result again when it is reported again", async () => {
     const target_id = newId(NOW);
     const run = runAt({ target_id, due_time: NOW - 120 * DAY });
