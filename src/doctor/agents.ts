@@ -16,18 +16,22 @@ export interface AgentFacts {
   readonly agents: readonly ListedAgent[];
   /** Number of deployments, by location. */
   readonly deployments: ReadonlyMap<string, number>;
+  /** The only location that can have an agent: that of this process, without NATS. */
+  readonly only: string | undefined;
 }
 
 export const agentsCheck = (ground: Ground): Check => ({
   name: "agents",
-  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  needs: ["databaseUrl", "databaseCa", "dataDir", "roles", "natsUrls", "location"],
   async run() {
     const database = await readableDatabase(ground);
+    const { natsUrls, location } = ground.config;
     return agentFindings({
       now: await database.now(),
       version: ground.version,
       agents: await database.agents.list(),
       deployments: await database.deployments(),
+      only: natsUrls ? undefined : location,
     });
   },
 });
@@ -78,7 +82,7 @@ const faultsOfAll = (facts: AgentFacts): Finding[] => [
   ...facts.agents.flatMap((agent) => faultsOf(agent, facts)),
 ];
 
-function lonelyLocations({ now, agents, deployments }: AgentFacts): Finding[] {
+function lonelyLocations({ now, agents, deployments, only }: AgentFacts): Finding[] {
   return [...deployments].flatMap(([location, number]) => {
     const there = agents.filter(({ location_id }) => location_id === location);
     const states = there.map((agent) => agentStateOf(agent, now));
@@ -89,10 +93,17 @@ function lonelyLocations({ now, agents, deployments }: AgentFacts): Finding[] {
     return [
       failure(
         `location ${location} has ${count(number, "deployment")} and ${whose}: its runs are MISSED`,
-        `${undo}start an agent there: \`sonde locations env ${location}\` prints its settings (docs/regions.md)`,
+        `${undo}${adviceFor(location, only)}`,
       ),
     ];
   });
+}
+
+function adviceFor(location: string, only: string | undefined): string {
+  if (only === undefined)
+    return `start an agent there: \`sonde locations env ${location}\` prints its settings (docs/regions.md)`;
+  if (only === location) return "start `sonde serve`: without NATS, its process has the agent";
+  return `set SONDE_LOCATION=${location}, or move its deployments to ${only}: without NATS, only the location of the process has an agent`;
 }
 
 function faultsOf(agent: ListedAgent, { now, version }: AgentFacts): Finding[] {

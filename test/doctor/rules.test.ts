@@ -55,6 +55,7 @@ describe("advice", () => {
       version: "1.1.0",
       agents: [],
       deployments: new Map([["paris", 3]]),
+      only: undefined,
     });
     const said = [newer, lonely].map((finding) => {
       const page = /docs\/[\w-]+\.md/.exec(finding?.advice ?? "")?.[0] ?? "";
@@ -71,6 +72,7 @@ describe("agents", () => {
       version: "1.1.0",
       agents,
       deployments: new Map([["paris", 3]]),
+      only: undefined,
     }).map(textOf);
 
   it.each([
@@ -109,10 +111,21 @@ describe("agents", () => {
       version: "1.1.0",
       agents: [anAgent({ condition: "draining" })],
       deployments: new Map([["paris", 3]]),
+      only: undefined,
     });
     expect(finding?.advice).toMatch(
       /^`sonde agents drain agent-1 --undo`, or start an agent there/,
     );
+  });
+
+  it.each([
+    [undefined, "start an agent there: `sonde locations env paris` prints its settings"],
+    ["paris", "start `sonde serve`: without NATS, its process has the agent"],
+    ["local", "set SONDE_LOCATION=paris, or move its deployments to local: without NATS, only"],
+  ])("can be started where they work: with %s as the only location", (only, expected) => {
+    const deployments = new Map([["paris", 3]]);
+    const [lonely] = agentFindings({ now: NOW, version: "1.1.0", agents: [], deployments, only });
+    expect(lonely?.advice).toContain(expected);
   });
 
   it("are not blamed where they fell silent together, since an aggregator may be missing", () => {
