@@ -5,7 +5,7 @@ import { isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { Store } from "../store/store.ts";
-import { existingDatabaseIn } from "./database-file.ts";
+import { existingDatabaseIn, say } from "./database-file.ts";
 
 /** The actor of commands in the audit trail. */
 export const ACTOR = "command line";
@@ -41,7 +41,12 @@ export async function withNewStore(
     config,
     openDataDir(config.dataDir),
     createLogger("silent"),
-    { usesSecrets: false, isPatient: true },
+    {
+      usesSecrets: false,
+      isPatient: true,
+      onMigrated: (schema) =>
+        say(`the database now has schema ${schema}: an older Sonde no longer starts on it`),
+    },
   );
   try {
     await work(store);

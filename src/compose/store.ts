@@ -11,7 +11,10 @@ import type { Sealer } from "../runtime/sealer.ts";
 import type { StoreOptions } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 
-export interface OpenOptions extends Pick<StoreOptions, "usesSecrets" | "metrics" | "onStored"> {
+export interface OpenOptions extends Pick<
+  StoreOptions,
+  "usesSecrets" | "metrics" | "onStored" | "onMigrated"
+> {
   /** No statement timeout: for commands, not for the service. */
   readonly isPatient?: boolean;
 }
@@ -27,6 +30,7 @@ export async function openConfiguredStore(
     location: locationOf(config, dataDir, isPatient ? 0 : config.databaseTimeout),
     clock: systemClock,
     sealer: sealerOf(config, dataDir),
+    onMigrated: (schema) => log.info({ schema }, "database schema migrated"),
     ...observers,
     usesSecrets,
     migrates: config.migrate === "on",

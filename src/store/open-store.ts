@@ -8,7 +8,14 @@ import type { Database } from "./database.ts";
 import type { Sealing } from "./documents.ts";
 import { assertKeysHeld } from "./master-keys.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
-import { assertMigrated, hasSchema, hasTable, LOCK_TIMEOUT_MS, migrate } from "./migrate.ts";
+import {
+  assertMigrated,
+  hasSchema,
+  hasTable,
+  LOCK_TIMEOUT_MS,
+  migrate,
+  NEWEST,
+} from "./migrate.ts";
 import type { PostgresOptions } from "./postgres.ts";
 import { isTlsFault, tlsAdvice } from "./postgres-tls.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -28,6 +35,8 @@ export interface StoreOptions {
   readonly usesSecrets?: boolean;
   /** False: rejects unless the schema has been migrated. Default: true. */
   readonly migrates?: boolean;
+  /** Called with the newest migration if the schema was an older one. */
+  readonly onMigrated?: (schema: string) => void;
   readonly onConnectionLost?: (error: Error) => void;
   readonly metrics?: DatabaseMetrics | undefined;
   /** Called with the results that are stored, each once, after the commit. Must not throw. */
@@ -43,6 +52,7 @@ export async function openStore({
   sealer,
   usesSecrets = true,
   migrates = true,
+  onMigrated,
   onConnectionLost,
   metrics,
   onStored,
@@ -63,7 +73,11 @@ export async function openStore({
     if (usesSecrets && (await hasTable(database.kysely, "master_keys")))
       await assertKeysHeld(database, sealer); // before anything is changed
     if (!migrates) await assertMigrated(database.kysely);
-    else if (!(await hasSchema(database.kysely))) await migrateAt(location, database);
+    else if (!(await hasSchema(database.kysely))) {
+      const wasEmpty = !(await hasTable(database.kysely, "kysely_migration"));
+      const applied = await migrateAt(location, database);
+      if (!wasEmpty && applied.length > 0) onMigrated?.(NEWEST);
+    }
     if (usesSecrets) await store.masterKeys.claim();
   } catch (cause) {
     await database.kysely.destroy();

@@ -113,6 +113,21 @@ describe.concurrent("migrating", { timeout: 90_000 }, () => {
     expect(migrating.stdout()).toBe(printedFor(NAMES.filter((name) => name >= BIG)));
   });
 
+  it("is announced by the command or the process that does it on an older schema", async () => {
+    const [env, served, empty] = await Promise.all(
+      [databaseBefore(NEWEST), databaseBefore(NEWEST), newDatabase()].map(async (url) => ({
+        SONDE_DATABASE_URL: await url,
+      })),
+    );
+    const announced = `the database now has schema ${NEWEST}: an older Sonde no longer starts on it\n`;
+    for (const said of [announced, ""])
+      expect(await runSonde(["keys", "list"], { env })).toMatchObject({ code: 0, stderr: said });
+    expect(await runSonde(["keys", "list"], { env: empty })).toMatchObject({ code: 0, stderr: "" });
+    await using sonde = startSonde(["serve"], { env: served });
+    await sonde.ready();
+    expect(sonde.stdout()).toContain(`"schema":"${NEWEST}","msg":"database schema migrated"`);
+  });
+
   it("is up to the operator with SONDE_MIGRATE=off", async () => {
     const url = await databaseBefore(NEWEST);
     const env = { SONDE_DATABASE_URL: url, SONDE_MIGRATE: "off" };
