@@ -65,7 +65,7 @@ function leadOf({ lease }: ServiceView, now: number): string {
   const slot = (ms: number): string => formatPeriodTime(ms).slice(11, 16);
   const { cursor, expires_at } = lease;
   const opensIn = cursor + MINUTE_MS - BEAT_LEAD_MS - now;
-  if (expires_at < now) return `none leads; slots are open up to ${slot(cursor)}`;
+  if (expires_at < now) return `none leads; slots are open up to ${formatPeriodTime(cursor)}`;
   if (opensIn < -MINUTE_MS / 12)
     return `behind: slots are open up to ${slot(cursor)}, ${lengthOf(-opensIn)} late`;
   const ahead = cursor - now;

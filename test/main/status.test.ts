@@ -94,6 +94,16 @@ it("reports what it cannot reach, and escapes control characters", async () => {
   expect(lines.at(-1)).toBe("  2 × CONNECTION_ERROR  ?[2Jcleared at paris: a??b");
 });
 
+it("says on which day a scheduler last opened slots", () => {
+  const cursor = Date.parse("2026-11-26T14:49:00Z");
+  const lease = { name: "scheduler", holder: "gone", fence: 1, expires_at: cursor, cursor };
+  const service = { lease, runs: [], pending: [], locations: [], failing: [] };
+  const process = { readiness: "no answer", agent: undefined };
+  const now = cursor + 3 * 86_400_000;
+  const lines = linesOf({ version: "1", roles: ["scheduler"], now, process, service });
+  expect(lines).toContain("scheduler  none leads; slots are open up to 2026-11-26T14:49:00Z");
+});
+
 it.each([
   [undefined, "not measured yet"],
   [0, "right"],
