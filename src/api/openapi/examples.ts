@@ -20,6 +20,7 @@ const BODIES: Readonly<Record<string, object>> = {
   updateCall: { request: { parameters: [{ key: "page", value: "1" }] } },
   createWorkflow: { meta: { name: "Buy a book" }, workflow: { call_ids: [EXAMPLE.id] } },
   updateWorkflow: { workflow: { handle_cookies: true } },
+  changeOrRunWorkflow: { location_id: "", context: { WORKSPACE: "staging" } },
   createDeployment: { deployment: { target_id: EXAMPLE.id, location_id: "", frequency: 5 } },
   updateDeployment: { deployment: { frequency: 60 } },
   createAuthSetting: {

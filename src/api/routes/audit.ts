@@ -30,6 +30,7 @@ const EntrySchema = named(
       Type.String({
         description:
           "id of the key that acted, or `command line`, `first start` or `demo`; null for another owner's",
+        examples: [EXAMPLE.id],
       }),
     ),
     actor_key: mark(AuditKey, { description: "the actor, if it is a key that is still known" }),

@@ -65,7 +65,7 @@ const OverviewSchema = named(
   Type.Object({
     id: Id,
     name: Name,
-    tags: Type.Array(Type.String()),
+    tags: Type.Array(Type.String(), { examples: [["timeout:10"]] }),
     method: Type.String({ examples: ["GET"] }),
     domain: Hostname,
     owner: Owner,

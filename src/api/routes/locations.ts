@@ -98,7 +98,7 @@ const InfoSchema = named(
       examples: [{ [EXAMPLE.location]: "The office", "": "The office" }],
     }),
     agent_list: Type.Array(ListedAgentSchema),
-    postman_locations: Type.Array(Type.String(), { description: "always empty" }),
+    postman_locations: Type.Array(Type.String(), { description: "always empty", maxItems: 0 }),
     meta: Type.Object({}),
   }),
 );

@@ -135,6 +135,16 @@ it("has an example for every parameter, body, answer and error", async () => {
   expect(bare).toEqual([]);
 });
 
+it("has no example with the placeholder of the sampler", async () => {
+  const placeholders = (await operationsOf()).flatMap(({ operationId, requestBody, responses }) =>
+    [requestBody, ...Object.values(responses)]
+      .flatMap((part) => Object.values(part?.content ?? {}))
+      .filter(({ example }) => JSON.stringify(example).includes('"string"'))
+      .map(() => operationId),
+  );
+  expect(placeholders).toEqual([]);
+});
+
 it("has a name for the schema of every answer, for generated clients to use", async () => {
   const unnamed = (await operationsOf()).flatMap(({ operationId, responses }) =>
     ["200", "201"]
