@@ -101,11 +101,13 @@ it("reads a page in a fixed number of statements", async () => {
 it.each(["/insights/", "/insights/rank/", "/insights/call/none/"])(
   "refuses query values of %s that mean nothing",
   async (path) => {
-    const { status, body } = await api.send({ path: `${path}?weekly=maybe` });
-    expect([status, body["error_msg"]]).toEqual([
-      400,
-      `weekly: 'maybe' is not one of ["true", "t", "1", "false", "f", "0"]`,
-    ]);
+    for (const value of ["maybe", "constructor", "__proto__"]) {
+      const { status, body } = await api.send({ path: `${path}?weekly=${value}` });
+      expect([status, body["error_msg"]]).toEqual([
+        400,
+        `weekly: '${value}' is not one of ['true', 't', '1', 'false', 'f', '0']`,
+      ]);
+    }
   },
 );
 

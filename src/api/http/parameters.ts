@@ -55,6 +55,9 @@ export const integer = (
   read: (given, name) => (given === undefined ? fallback : readInteger(given, name, range)),
 });
 
+const list = (allowed: readonly string[]): string =>
+  `[${allowed.map((one) => show(one)).join(", ")}]`;
+
 /** Read in any letter case. */
 export function choice<const T extends string>(
   description: string,
@@ -67,8 +70,7 @@ export function choice<const T extends string>(
       if (given === undefined) return fallback;
       const value = allowed.find((one) => one.toUpperCase() === given.toUpperCase());
       if (value !== undefined) return value;
-      const shown = allowed.map((one) => show(one)).join(", ");
-      throw invalid(`${name}: ${show(given)} is not one of [${shown}]`);
+      throw invalid(`${name}: ${show(given)} is not one of ${list(allowed)}`);
     },
   };
 }
@@ -110,26 +112,23 @@ export function assertRange({
     throw invalid(`from: '${formatInstant(from)}' is later than to: '${formatInstant(to)}'`);
 }
 
-const TRUTHS: Readonly<Record<string, boolean>> = {
-  true: true,
-  t: true,
-  "1": true,
-  false: false,
-  f: false,
-  "0": false,
-};
+const YES = ["true", "t", "1"];
+const NO = ["false", "f", "0"];
 
 /** Reads any letter case; an empty value counts as absent. */
 function readTruth(given: string | undefined, name: string): boolean | undefined {
   if (given === undefined || given === "") return undefined;
-  const value = TRUTHS[given.toLowerCase()];
-  if (value !== undefined) return value;
-  throw invalid(`${name}: ${show(given)} is not one of ["true", "t", "1", "false", "f", "0"]`);
+  const value = given.toLowerCase();
+  if (YES.includes(value) || NO.includes(value)) return YES.includes(value);
+  throw invalid(`${name}: ${show(given)} is not one of ${list([...YES, ...NO])}`);
 }
 
 /** False if absent. */
 export const truth = (description: string): Parameter<boolean> => ({
-  schema: Type.String({ description: `true, t or 1: ${description}`, examples: ["true"] }),
+  schema: Type.Enum([...YES, ...NO], {
+    description: `true, t or 1: ${description}`,
+    examples: ["true"],
+  }),
   read: (given, name) => readTruth(given, name) ?? false,
 });
 
@@ -139,7 +138,7 @@ export const truthOrNone = (
   no: string,
   none: string,
 ): Parameter<boolean | undefined> => ({
-  schema: Type.String({
+  schema: Type.Enum([...YES, ...NO], {
     description: `true, t or 1: ${yes}; false, f or 0: ${no}; absent: ${none}`,
     examples: ["true"],
   }),

@@ -9,6 +9,7 @@ interface Operation {
   readonly parameters?: readonly {
     readonly in: string;
     readonly name: string;
+    readonly schema: object;
   }[];
   readonly requestBody?: unknown;
   readonly responses: Readonly<Record<string, unknown>>;
@@ -74,6 +75,13 @@ it("describes the parameters, body and errors of an operation", async () => {
     "500",
     "503",
   ]);
+});
+
+it("lists the values of a parameter that is true or false", async () => {
+  const { body } = await api.send<OpenApi>({ path: "/openapi.json" });
+  const rank = body.paths["/api/2/insights/rank/"]?.["get"];
+  for (const { name, schema } of rank?.parameters ?? [])
+    expect(schema, name).toEqual({ enum: ["true", "t", "1", "false", "f", "0"] });
 });
 
 it("omits the key in the query when it is disabled", async () => {
