@@ -52,7 +52,7 @@ export function createWaitingRuns(maxMiB: number) {
 
   return {
     /** Why a run is refused. */
-    refusal: `the owner's runs that wait for an agent exceed ${maxMiB} MiB (SONDE_MAX_WAITING_MIB), the first ${FREE / 1024} KiB of each call apart: shorten the calls, or spread their runs`,
+    refusal: `the owner's runs that wait for an agent exceed ${maxMiB} MiB (SONDE_MAX_WAITING_MIB), not counting the first ${FREE / 1024} KiB of each call: shorten the calls, or spread their runs`,
     /**
      * Resolves to the runs for whose calls their owner has no room, without reading the calls. The
      * others wait from now on; a run that is published again counts once.

@@ -72,7 +72,7 @@ describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
       expect((await store.results.get(result_id))?.meta).toMatchObject({
         result: "UNABLE_TO_RUN",
         message:
-          "the owner's runs that wait for an agent exceed 1 MiB (SONDE_MAX_WAITING_MIB), the first 4 KiB of each call apart: shorten the calls, or spread their runs",
+          "the owner's runs that wait for an agent exceed 1 MiB (SONDE_MAX_WAITING_MIB), not counting the first 4 KiB of each call: shorten the calls, or spread their runs",
       });
       expect(await store.pendingRuns.get(result_id)).toBeUndefined();
     }
