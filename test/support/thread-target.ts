@@ -9,12 +9,15 @@ const PROGRAM = `
   const https = require("node:https");
   const net = require("node:net");
   const { parentPort, workerData } = require("node:worker_threads");
-  const { requests, answerMs, tls, handshakeMs } = workerData;
+  const { requests, answerMs, bodyMs, bytes, tls, handshakeMs } = workerData;
   const answer = (_, response) => {
     Atomics.add(requests, 0, 1);
     Atomics.notify(requests, 0);
     parentPort.postMessage("request");
-    setTimeout(() => response.end("ok"), answerMs);
+    setTimeout(() => {
+      response.write("x".repeat(bytes));
+      setTimeout(() => response.end("ok"), bodyMs);
+    }, answerMs);
   };
   const server = tls ? https.createServer(tls, answer) : http.createServer(answer);
   const listener = net.createServer({ pauseOnConnect: true }, (socket) => {
@@ -30,6 +33,10 @@ const PROGRAM = `
 export interface ThreadTargetOptions {
   /** How long each request waits for its answer. */
   readonly answerMs?: number;
+  /** How long the end of an answer waits after its first bytes. */
+  readonly bodyMs?: number;
+  /** Number of first bytes. */
+  readonly bytes?: number;
   /** Serves https. */
   readonly tls?: TlsOptions;
   /** How long each connection waits for the server. */
@@ -39,11 +46,13 @@ export interface ThreadTargetOptions {
 /** Counts its requests in shared memory. */
 export async function startThreadTarget({
   answerMs = 0,
+  bodyMs = 0,
+  bytes = 1,
   tls,
   handshakeMs = 0,
 }: ThreadTargetOptions = {}) {
   const requests = new Int32Array(new SharedArrayBuffer(4));
-  const workerData = { requests, answerMs, tls, handshakeMs };
+  const workerData = { requests, answerMs, bodyMs, bytes, tls, handshakeMs };
   const worker = new Worker(PROGRAM, { eval: true, workerData });
   const stopped = track("target thread");
   const [port] = (await once(worker, "message")) as [number];

@@ -16,6 +16,12 @@ import type { Trace } from "./trace.ts";
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /**
+ * Systems receive at least this much before the agent reads: it cannot hold up a response of this
+ * size (RFC 9293 section 3.8.6; Linux opens with a window of 64,240 bytes).
+ */
+const WINDOW_BYTES = 48 * 1024;
+
+/**
  * Resolves when the whole body has arrived and is decoded; rejects with a `CallFailure`. The caller
  * destroys the socket.
  */
@@ -43,7 +49,7 @@ export function exchange(
     const complete = (): void => {
       // After a reset, undici treats a body without a length as complete.
       if (failed) return;
-      timer.complete();
+      timer.complete(socket.bytesRead);
       socket.destroy(); // undici would destroy it with an error, which costs a stack trace
       response.end();
     };
@@ -94,8 +100,9 @@ function timePhases(trace: Trace, clock: Clock) {
       phases.processing = firstByteAt - uploadedAt;
       endWait?.();
     },
-    complete(): void {
+    complete(bytes: number): void {
       endTrace(trace, clock);
+      if (bytes <= WINDOW_BYTES) endWait?.();
       phases.download = trace.ended - firstByteAt;
     },
   };

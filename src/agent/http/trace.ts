@@ -78,12 +78,13 @@ export function endTrace(trace: Trace, clock: Clock): void {
 }
 
 /**
- * Call it once the target has all that it needs to answer, and the function that it returns on the
- * answer. What the thread did in between delayed the answer only if it could not look for it.
+ * Call it once the target has all that it needs to answer, and the function that it returns on each
+ * event of the answer that ends the wait if no later one does. What the thread did in between
+ * delayed that event only if it could not look for it.
  */
 export function beginWait(trace: Trace, clock: Clock): () => void {
-  const busy = clock.busy();
-  return () => void (trace.spared += Math.max(0, clock.busyAtLastLook() - busy));
+  const [spared, busy] = [trace.spared, clock.busy()];
+  return () => void (trace.spared = spared + Math.max(0, clock.busyAtLastLook() - busy));
 }
 
 const rounded = (ms: number): number => Math.round(ms * 1000) / 1000;

@@ -146,6 +146,25 @@ describe("the uncertainty of a call", () => {
     expect(uncertainty).toBeLessThan(row.most);
   });
 
+  it.each([
+    { does: "leaves out", bytes: 1, bodyMs: 700, least: 0, most: 200 },
+    { does: "covers", bytes: 2 * MIB, bodyMs: 700, least: 300, most: 1000 },
+  ])("$does other work while a response of $bytes bytes arrives", async (row) => {
+    await using target = await startThreadTarget(row);
+    target.on("request", () => setTimeout(() => void workAndSleep(300), 200));
+    const { download, uncertainty } = timingOfCall(await call(`http://${target.authority}/`));
+    expect(download).toBeGreaterThanOrEqual(row.bodyMs - 100);
+    expect(uncertainty).toBeGreaterThanOrEqual(row.least);
+    expect(uncertainty).toBeLessThan(row.most);
+  });
+
+  it("covers other work that the end of a response waited for", async () => {
+    await using target = await startThreadTarget({ bodyMs: 300 });
+    target.on("request", () => setTimeout(() => work(600), 100));
+    const { uncertainty } = timingOfCall(await call(`http://${target.authority}/`));
+    expect(uncertainty).toBeGreaterThanOrEqual(400);
+  });
+
   it("leaves out other work while it connects", async () => {
     await using hole = await startBlackHole();
     const calling = call(`http://127.0.0.1:${hole.port}/`);
