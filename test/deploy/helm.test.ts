@@ -105,6 +105,18 @@ describe("the chart", () => {
     expect(said).toEqual([""]);
   });
 
+  it("says how to replace a first key that is in a log by one of its level", async () => {
+    const secrets = ["SONDE_MASTER_KEY", "SONDE_DATABASE_URL"];
+    const values = [
+      "image.repository=sonde",
+      "hub.enabled=true",
+      "hub.natsUrl=nats://nats:4222",
+      ...secrets.map((name) => `hub.secrets.${name}.existingSecret=sonde-hub`),
+    ].flatMap((value) => ["--set", value]);
+    const { stdout } = await helm("install", "sonde", CHART, "--dry-run=client", ...values);
+    expect(stdout).toMatch(/ keys create --level OWNER\n.* keys revoke 0-first-key\n/);
+  });
+
   it.each(EXAMPLES)("renders valid Kubernetes objects from the values of '%s'", async (example) => {
     const known = rendered[example].filter(
       ({ apiVersion }) => apiVersion !== "monitoring.coreos.com/v1",
