@@ -72,8 +72,9 @@ Settings are in \`agent.env\`; check its SONDE_NATS_URL first.
 
 ## With systemd
 
-With Sonde ${VERSION} in /opt/sonde (a clone, and \`npm ci\` in it), as root in this folder:
+With Sonde ${VERSION} in /opt/sonde-${VERSION} (a clone, and \`npm ci\` in it), as root in this folder:
 
+    ln -sfn sonde-${VERSION} /opt/sonde
     cp /opt/sonde/deploy/systemd/sonde.sysusers /usr/lib/sysusers.d/sonde.conf && systemd-sysusers
     cp /opt/sonde/deploy/systemd/sonde-agent@.service /etc/systemd/system/
     systemctl daemon-reload

@@ -150,6 +150,15 @@ describe("adding a location", () => {
       "wrote ",
     );
   });
+
+  it("explains how to install its agents so that a later version can replace them", async () => {
+    using hub = operator();
+    const bundle = join(hub.path, "tokyo.tar");
+    await hub.sonde("locations", "add", "tokyo", "--bundle", bundle);
+    const [, version = "none"] =
+      /\n +ln -sfn (sonde-\S+) \/opt\/sonde\n/.exec(readFileSync(bundle, "utf8")) ?? [];
+    expect(readFileSync("docs/deployment.md", "utf8")).toContain(`ln -sfn ${version} /opt/sonde\n`);
+  });
 });
 
 describe("removing a location", () => {
