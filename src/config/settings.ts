@@ -91,7 +91,7 @@ export const SETTINGS = {
     env: "SONDE_PUBLIC_URL",
     defaultMeaning: "none",
     meaning:
-      "Public URL of the API, such as `https://sonde.example.com`, shown in the OpenAPI document and on the start page",
+      "Public URL of the API and the web pages, such as `https://sonde.example.com`, for links and the OpenAPI document; see [Proxies](#proxies)",
     allowed: "an http:// or https:// URL without user, query and fragment",
     parse: baseUrl,
   }),
