@@ -119,7 +119,8 @@ export const SETTINGS = {
   location: setting({
     env: "SONDE_LOCATION",
     default: "local",
-    meaning: "Location served by this process's agent",
+    meaning:
+      "Location of this process's agents. A hub with an empty database creates it: its first location, the default one",
     allowed: "a location id (1 to 64 letters, digits, _ or -)",
     parse: (text) => (location.accepts(text) ? text : undefined),
   }),
@@ -136,7 +137,7 @@ export const SETTINGS = {
     env: "SONDE_BOOTSTRAP_KEY",
     secret: true,
     defaultMeaning: "generated on first start",
-    meaning: "First API key, with level OWNER: 32 letters and digits",
+    meaning: "First API key of an empty database, with level OWNER: 32 letters and digits",
     allowed: "32 characters of A-Z, a-z, 0-9",
     parse: matching(/^[A-Za-z0-9]{32}$/),
   }),
