@@ -72,7 +72,7 @@ function keyOf({ apiKey, apiUrl, bootstrapKey, dataDir }: Config): {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw invalid(
-      `no API key: set SONDE_API_KEY, or SONDE_API_KEY_FILE to a file that holds it (cannot read the first key from ${file}: ${code})`,
+      `no API key: set SONDE_API_KEY, SONDE_API_KEY_FILE to a file that holds it, or SONDE_DATA_DIR to the folder of the service (cannot read the first key from ${file}: ${code})`,
       { cause },
     );
   }

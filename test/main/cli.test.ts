@@ -346,7 +346,7 @@ describe("a command without its service", () => {
       [
         { SONDE_DATA_DIR: "/nonexistent" },
         ["calls", "list"],
-        /^no API key: set SONDE_API_KEY, .* \(cannot read the first key from \/nonexistent\/owner-key: ENOENT/,
+        /^no API key: set SONDE_API_KEY, .* or SONDE_DATA_DIR to the folder of the service \(cannot read the first key from \/nonexistent\/owner-key: ENOENT/,
       ],
       [
         {},
