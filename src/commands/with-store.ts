@@ -1,9 +1,10 @@
 // The store of a command, and its entries in the audit trail.
 import { auditLocally } from "../compose/local-audit.ts";
 import type { LocalChange } from "../compose/local-audit.ts";
+import { databaseFileOf } from "../compose/store.ts";
 import { isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
-import { openDataDir } from "../runtime/data-dir.ts";
+import { existingDataDir, isMissing, openDataDir } from "../runtime/data-dir.ts";
 import type { Store } from "../store/store.ts";
 import { existingDatabaseIn, say } from "./database-file.ts";
 
@@ -22,13 +23,15 @@ export async function withStore(
   config: Config,
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
-  if (!config.databaseUrl && isHub(config)) existingDatabaseIn(config);
+  if (isEmbedded(config)) existingDatabaseIn(config);
   await withNewStore(config, work);
 }
 
+const isEmbedded = (config: Config): boolean => !config.databaseUrl && isHub(config);
+
 /**
- * Like `withStore`, but creates a missing database: for commands that may come before the first
- * start.
+ * Like `withStore`, but creates a missing database, and says so: for commands that may come before
+ * the first start.
  */
 export async function withNewStore(
   config: Config,
@@ -37,6 +40,8 @@ export async function withNewStore(
   // Loaded here: commands without a store start in half the time.
   const { openConfiguredStore } = await import("../compose/store.ts");
   const { createLogger } = await import("../runtime/logger.ts");
+  const file = databaseFileOf(existingDataDir(config.dataDir));
+  const isCreated = isEmbedded(config) && isMissing(file);
   const store = await openConfiguredStore(
     config,
     openDataDir(config.dataDir),
@@ -48,6 +53,10 @@ export async function withNewStore(
         say(`the database now has schema ${schema}: an older Sonde no longer starts on it`),
     },
   );
+  if (isCreated)
+    process.stderr.write(
+      `created the database ${file}: if the service runs already, set SONDE_DATA_DIR to its folder\n`,
+    );
   try {
     await work(store);
   } finally {

@@ -28,6 +28,7 @@ it("output reaches a slow reader in full", async () => {
 
 it("output that cannot be written is a failure, since a new key would be lost", async () => {
   using folder = makeFolder();
+  await runSonde(["migrate"], { folder: folder.path });
   const child = spawn(process.execPath, [MAIN, "keys", "create"], {
     env: { PATH: process.env["PATH"], SONDE_DATA_DIR: folder.dataDir },
     stdio: ["ignore", openSync("/dev/full", "w"), "pipe"],

@@ -54,7 +54,12 @@ describe("sonde simulate", () => {
         rows_per_second: expect.any(Number),
       },
     ]);
-    expect(stderr).toMatch(/^simulating 100 %, 168 of 168 results, \d+ results\/s\n$/);
+    const [created, ...progress] = stderr.split("\n");
+    const file = join(folder.dataDir, "sonde.db");
+    expect(created).toBe(
+      `created the database ${file}: if the service runs already, set SONDE_DATA_DIR to its folder`,
+    );
+    expect(progress.join("\n")).toMatch(/^simulating 100 %, 168 of 168 results, \d+ results\/s\n$/);
     expect(countsIn(folder.dataDir)).toEqual({ results: 168, counted: 168, pending: 0 });
     expect(locationsIn(folder.dataDir)).toEqual(["local", "sim-frankfurt"]);
   });
