@@ -224,11 +224,14 @@ async function mark(
   resultIds: readonly string[],
 ): Promise<void> {
   if (resultIds.length === 0) return;
-  await database.kysely
-    .updateTable("pending_runs")
-    .set({ [flag]: 1 })
-    .where(isAmong(database, "result_id", resultIds))
-    .execute();
+  // Reports on the same runs may arrive meanwhile, and lock them in another order.
+  await inTransaction(database, ({ kysely }) =>
+    kysely
+      .updateTable("pending_runs")
+      .set({ [flag]: 1 })
+      .where(isAmong(database, "result_id", resultIds))
+      .execute(),
+  );
 }
 
 export async function removePending(database: Database, ids: readonly string[]): Promise<void> {

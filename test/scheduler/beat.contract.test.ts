@@ -531,6 +531,28 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(unpublished.map(({ result_id }) => result_id)).toEqual([broken.result_id]);
   });
 
+  // Of a transaction of an aggregator that locks the same rows in another order.
+  it.runIf(kind === "postgres")("publishes runs once despite a deadlock", async () => {
+    const sent: string[] = [];
+    const noting: Bus = {
+      ...bus,
+      publishTicks: async (group) => void sent.push(...group.map(({ result_id }) => result_id)),
+    };
+    await deployRuns();
+    const runs = Array.from({ length: 2 }, () => aRun({ target_id: call.id, due_time: T0 }));
+    await store.pendingRuns.insert(runs);
+    await using raw = connect(database).kysely;
+    await sql`create sequence updates`.execute(raw);
+    await sql`create function collide() returns trigger language plpgsql as $$ begin
+      if nextval('updates') = 1 then raise 'deadlock' using errcode = '40P01'; end if;
+      return null; end $$`.execute(raw);
+    await sql`create trigger collide before update on pending_runs
+      for each statement execute function collide()`.execute(raw);
+    await newBeat("one", { bus: noting }).run();
+    expect(sent.toSorted()).toEqual(runs.map(({ result_id }) => result_id).toSorted());
+    expect(await store.pendingRuns.listUnpublished(Number.MAX_SAFE_INTEGER, 10)).toEqual([]);
+  });
+
   it("ends a run whose deployment was deleted while its slot was opened", async () => {
     const beat = newBeat("one");
     await beat.run();
