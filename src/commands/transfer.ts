@@ -94,7 +94,7 @@ function aboutTransferred({ rows, seconds, config, file, schema }: Done): string
   return [
     `${rows} rows in ${seconds.toFixed(1)} s, compared in both databases`,
     `Start the service with SONDE_DATABASE_URL and ${key}.`,
-    `${file.path} ${state}: do not start the service on it again.`,
+    `${file.path} ${state}: do not start the service on it again, and back up PostgreSQL instead.`,
     "",
   ].join("\n");
 }

@@ -121,7 +121,7 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
     expect(stdout.split("\n").slice(-4)).toEqual([
       expect.stringMatching(/^\d+ rows in \d+\.\d s, compared in both databases$/),
       `Start the service with SONDE_DATABASE_URL and the master key in ${folder.dataDir}/master-key (SONDE_MASTER_KEY_FILE).`,
-      `${file} is unchanged: do not start the service on it again.`,
+      `${file} is unchanged: do not start the service on it again, and back up PostgreSQL instead.`,
       "",
     ]);
     const tables = await rowsOf(url, "pg_inherits join pg_class on oid = inhrelid");
@@ -161,7 +161,7 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
     const url = await newDatabase();
     const { stdout } = await runSonde(["transfer", "--to", url], { folder: folder.path });
     expect(stdout.split("\n").at(-2)).toBe(
-      `${file} has the same data, and now the schema ${names.at(-1)}: do not start the service on it again.`,
+      `${file} has the same data, and now the schema ${names.at(-1)}: do not start the service on it again, and back up PostgreSQL instead.`,
     );
   });
 
