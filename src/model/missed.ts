@@ -9,8 +9,9 @@ const EXPLANATIONS = {
     "the deployment's previous run had not ended, or was lost, when this one was due",
   hub_unreachable: () => "the bus could not be reached to publish the run",
   bus_full: () => "the bus had no room for the run",
-  // Agents that have not been seen for longer are forgotten: `AGENTS_KEPT_MS`.
-  no_agent: (location: string) => `no agent had been seen at ${location} for seven days`,
+  // Agents are forgotten with their location, and after `AGENTS_KEPT_MS`.
+  no_agent: (location: string) =>
+    `no agent had been seen at ${location} for seven days, or the location was removed`,
   agent_offline: (location: string) => `no agent was online at ${location} when the run was due`,
   agents_draining: (location: string) =>
     `an agent at ${location} was draining, and no other could take the run`,

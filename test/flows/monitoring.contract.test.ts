@@ -325,7 +325,8 @@ describe("without an agent", () => {
     const [missed] = await stack.client.ended(call);
     expect(missed?.meta).toMatchObject({
       result: "MISSED",
-      message: "no_agent: no agent had been seen at location 'local' for seven days",
+      message:
+        "no_agent: no agent had been seen at location 'local' for seven days, or the location was removed",
       start_time: null,
     });
     expect(await stack.client.send("GET", `/calls/${call}/stats/?kind=HOUR`)).toMatchObject({
