@@ -86,7 +86,7 @@ async function resealColumn(column: Column, onStep: (step: RotationStep) => void
   for (let after = ""; ;) {
     const rows = await column.read(after);
     for (const row of rows) {
-      const text = await column.reseal(row);
+      const text = await column.reseal(row).catch(withAdvice);
       if (text !== undefined) {
         if (!(await column.replace(row, text))) break;
         resealed += 1;
@@ -97,6 +97,15 @@ async function resealColumn(column: Column, onStep: (step: RotationStep) => void
     onStep({ what, checked, resealed });
     if (rows.length < BATCH && after === (rows.at(-1)?.id ?? after)) return;
   }
+}
+
+/** Throws. */
+function withAdvice(cause: unknown): never {
+  if (!(cause instanceof SealError)) throw cause;
+  throw new Error(
+    `${cause.message}: if you have its key, add it to SONDE_MASTER_KEYS_OLD; if not, the secret is lost: delete its object. Then run this again`,
+    { cause },
+  );
 }
 
 const documentsOf = ({ kysely }: Database, sealer: Sealer, kind: string): Column => ({

@@ -296,7 +296,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       const keys = { current: second, old: [first] };
       await use(own, keys, async ({ masterKeys }) => {
         await expect(masterKeys.rotate(() => undefined)).rejects.toThrow(
-          `token/${token.id}/token/access_token`,
+          `token/${token.id}/token/access_token was changed: if you have its key, add it to SONDE_MASTER_KEYS_OLD; if not, the secret is lost: delete its object`,
         );
       });
       expect(await storedText(own, token.id)).toBe(damaged);
