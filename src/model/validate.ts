@@ -80,7 +80,7 @@ function describeFaults(schema: TSchema, value: unknown, raw: readonly Fault[]):
   const missingOnes = of("required").flatMap((fault) => missing(schema, fault));
   // The branches of a union report its faults; those in one place are one fault.
   const wrong = raw.filter(
-    (fault) => !REPORTED_OTHERWISE.has(fault.keyword) && !isOfNull(fault, raw),
+    (fault) => !REPORTED_OTHERWISE.has(fault.keyword) && !isOfNull(fault, raw) && !isOfEmpty(fault),
   );
   const byPlace = Map.groupBy(wrong, ({ instancePath }) => instancePath);
   const wrongOnes = [...byPlace.values()].map((faults) =>
@@ -98,6 +98,10 @@ const REPORTED_OTHERWISE = new Set(["additionalProperties", "required", "boolean
 const isOfNull = ({ params, instancePath }: Fault, all: readonly Fault[]): boolean =>
   params["type"] === "null" &&
   all.some((other) => other.instancePath.startsWith(`${instancePath}/`));
+
+/** Whether this is the branch of a union that takes the empty text for no value. */
+const isOfEmpty = ({ keyword, params }: Fault): boolean =>
+  keyword === "enum" && String(params["allowedValues"]) === "";
 
 /** Names the required properties of a missing object, if it has any, instead of the object. */
 function missing(schema: TSchema, fault: Fault): string[] {

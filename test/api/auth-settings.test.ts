@@ -146,6 +146,16 @@ it.each<[string, object, string]>([
     "settings.detached: 'yes' is not of type boolean or null",
   ],
   [
+    "a token URL of another type",
+    { ...least, settings: { auth_type: "OAUTH2", access_token_url: 5 } },
+    "settings.access_token_url: 5 is not of type string or null",
+  ],
+  [
+    "a header name of another type",
+    { ...least, settings: { auth_type: "OAUTH2_JWS", header_name: ["X-Sign"] } },
+    'settings.header_name: ["X-Sign"] is not of type string or null',
+  ],
+  [
     "a token URL of another scheme",
     {
       ...least,
