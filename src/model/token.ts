@@ -98,12 +98,14 @@ export const tokenResource = defineResource({
   filters: ({ meta }) => ({ auth_id: meta.auth_id }),
 });
 
-const inUtc = (time: string | null): string | null => {
-  const ms = time === null ? undefined : parseInstant(time);
-  return ms === undefined
-    ? null
-    : formatInstant(Math.max(FIRST_INSTANT, Math.min(ms, LAST_INSTANT)));
-};
+function inUtc(time: string | null): string | null {
+  const ms = parseInstant(time ?? "");
+  if (time === null || ms === undefined) return null;
+  const kept = formatInstant(Math.max(FIRST_INSTANT, Math.min(ms, LAST_INSTANT)));
+  // Instants are milliseconds, but clients read back what they wrote.
+  const micros = /[.,]\d{3}(\d{1,3})/.exec(time)?.[1] ?? "";
+  return kept.replace(/000Z$/, `${micros.padEnd(3, "0")}Z`);
+}
 
 /** Returns the token with what it copies from its setting, which ties it to that destination. */
 export const ofSetting = (token: Token, { meta, settings }: AuthSetting): Token => ({

@@ -76,6 +76,17 @@ it("stores and returns every field, and merges changes", async () => {
 });
 
 it.each([
+  ["2026-10-01T12:00:00.123456Z", "2026-10-01T12:00:00.123456Z"],
+  ["2026-10-01T14:00:00.9999+02:00", "2026-10-01T12:00:00.999900Z"],
+  ["2026-10-01T12:00:00.000000001Z", "2026-10-01T12:00:00.000000Z"],
+])("keeps the microseconds of the expiry %s", async (time, expire_time) => {
+  const { id: auth_id } = await createAuthSetting(api);
+  const body = { meta: { name: "t", auth_id }, token: { expire_time: time } };
+  const made = await api.send<Created>({ method: "POST", path: "/tokens/", body });
+  expect(made.body["token"]).toEqual({ expire_time });
+});
+
+it.each([
   ["10000", "9999-12-31T23:59:59-12:00", "9999-12-31T23:59:59.999000Z"],
   ["0", "0001-01-01T00:00:00+12:00", "0001-01-01T00:00:00.000000Z"],
   ["-1", "0000-01-01T00:00:00+12:00", "0001-01-01T00:00:00.000000Z"],
