@@ -1,18 +1,15 @@
-import { randomBytes } from "node:crypto";
 import { CompiledQuery, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Actor, Principal } from "../../src/model/access.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
 import type { Filters, NewDocument, Page, PendingRun, Schedule } from "../../src/store/records.ts";
 import { listQuery, sizesQuery } from "../../src/store/document-lists.ts";
-import { createDocumentStore } from "../../src/store/documents.ts";
 import type { Database } from "../../src/store/database.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { createSealer } from "../../src/runtime/sealer.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { aCall, T0 } from "../support/runs.ts";
@@ -157,17 +154,12 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   });
 
   describe("among many documents of other owners", () => {
-    const sealing = {
-      sealer: createSealer({ current: randomBytes(32) }),
-      onUnreadable: () => expect.unreachable(),
-    };
     let raw: Database;
     beforeAll(async () => {
       raw = connect();
-      await raw.kysely.transaction().execute(async (transaction) => {
-        const inside = createDocumentStore({ ...raw, kysely: transaction }, sealing);
+      await store.transaction(async ({ documents }) => {
         for (const ofKind of ["call", "token", "deployment", "workflow", "variable"] as const)
-          for (let n = 0; n < 500; n += 1) await inside.insert(aDocument(ofKind, n));
+          for (let n = 0; n < 500; n += 1) await documents.insert(aDocument(ofKind, n));
       });
       await (kind === "postgres" ? sql`analyze` : sql`pragma optimize`).execute(raw.kysely);
     });
@@ -200,8 +192,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
           expect(plan).toMatch(/documents_\w+|sqlite_autoindex_documents/);
           expect(plan).not.toMatch(/Seq Scan|SCAN document\w*(?! USING)\b/);
         }
-        const documents = createDocumentStore(raw, sealing);
-        listed.push(...(await documents.list(ofKind, reader, filters, page)));
+        listed.push(...(await store.documents.list(ofKind, reader, filters, page)));
       }
       expect(listed.length).toBeGreaterThan(0);
     });
