@@ -144,7 +144,9 @@ function parse(setting: Setting<unknown>, text: string, name: string, faults: st
   const value = setting.parse(text);
   // Where a certificate belongs, a private key is an easy mistake.
   const shown = mayComeFromFile(setting) ? "the value given" : show(withoutCredentials(text));
-  if (value === undefined) faults.push(`${name}: ${shown} is not ${setting.allowed}`);
+  const isPath = mayComeFromFile(setting) && /^\.{0,2}\//.test(text);
+  const advice = isPath ? `; the path of a file belongs in ${setting.env}_FILE` : "";
+  if (value === undefined) faults.push(`${name}: ${shown} is not ${setting.allowed}${advice}`);
   return value;
 }
 

@@ -248,6 +248,13 @@ describe("a secret", () => {
     ]);
   });
 
+  it("is asked for under the other name where its value is the path of a file", () => {
+    expect(faultsOf({ SONDE_DATABASE_CA: "/etc/ssl/ca.crt", SONDE_MASTER_KEY: "./key" })).toEqual([
+      "SONDE_DATABASE_CA: the value given is not one or more certificates in PEM; the path of a file belongs in SONDE_DATABASE_CA_FILE",
+      "SONDE_MASTER_KEY: the value given is not 32 bytes as base64 or as 64 hex digits; the path of a file belongs in SONDE_MASTER_KEY_FILE",
+    ]);
+  });
+
   it("from a file is validated like one from the environment", () => {
     using file = secretFile("short");
     expect(faultsOf({ SONDE_MASTER_KEY_FILE: file.path })).toEqual([
