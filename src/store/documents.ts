@@ -167,8 +167,9 @@ async function sealed(
   const { kind, unreadable: cause } = document;
   if (cause) throw unreadable(`this ${kind}`, { cause });
   if (!SEALED_KINDS.includes(kind)) return document;
-  await registerKey(database, sealer);
-  return sealDocument(document, sealer);
+  const made = await sealDocument(document, sealer);
+  if (made !== document) await registerKey(database, sealer); // it has secrets
+  return made;
 }
 
 /** Opens sealed documents. Kinds without secret fields are not sealed, and cost nothing here. */
