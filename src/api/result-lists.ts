@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 import type { EndpointDeps } from "./http/endpoint.ts";
 import { listPage } from "./http/paging.ts";
 import type { List, ListRequest } from "./http/paging.ts";
-import { assertRange, choice, instant, LIST_PAGING, optional } from "./http/parameters.ts";
+import { assertRange, bound, choice, LIST_PAGING, optional } from "./http/parameters.ts";
 import type { Values } from "./http/parameters.ts";
 import { LOCATION_FILTER, locationToFilter } from "./requested-location.ts";
 
@@ -26,10 +26,10 @@ export const RESULT_FILTERS = {
     ),
   ),
   location_id: LOCATION_FILTER,
-  from: instant(
+  from: bound(
     "only results of this time or later: when the call started, or was due if it was not made; ISO 8601, UTC when it has no offset",
   ),
-  to: instant("only results before this time, which is excluded; as `from`"),
+  to: bound("only results before this time, which is excluded; as `from`"),
 };
 
 export const RESULT_LIST = { ...LIST_PAGING, ...RESULT_FILTERS };

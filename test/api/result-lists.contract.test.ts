@@ -42,6 +42,10 @@ const FILTERS: readonly (readonly [query: string, names: readonly string[]])[] =
   ["from=2026-10-01T12:05:00Z", ["client error", "queued", "queued far away"]],
   ["from=2026-10-01T12:01:00Z&to=2026-10-01T12:01:00Z", []],
   ["from=2026-10-02", []],
+  // Times of results are whole milliseconds.
+  ["from=2026-10-01T12:02:00.000001Z&to=2026-10-01T12:04:00Z", []],
+  ["from=2026-10-01T12:02:00Z&to=2026-10-01T12:02:00.000001Z", ["missed"]],
+  ["from=2026-10-01T12:02:00.0000000Z&to=2026-10-01T12:02:00.0010Z", ["missed"]],
 ];
 
 describe.each(storeKinds)("lists of results on %s", (storeKind) => {

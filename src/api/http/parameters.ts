@@ -100,6 +100,23 @@ export const instant = (description: string): Parameter<number | undefined> => (
   },
 });
 
+const BELOW_MS = /[.,]\d{3}\d*[1-9]/;
+
+/**
+ * A bound of times, which are whole milliseconds: rounded up, so that it divides them as it was
+ * given.
+ */
+export function bound(description: string): Parameter<number | undefined> {
+  const down = instant(description);
+  return {
+    schema: down.schema,
+    read(given, name) {
+      const ms = down.read(given, name);
+      return ms !== undefined && BELOW_MS.test(String(given)) ? ms + 1 : ms;
+    },
+  };
+}
+
 /** Throws `invalid` if `from` is later than `to`. */
 export function assertRange({
   from = -Infinity,

@@ -10,7 +10,7 @@ import type { ApiKey } from "../../store/records.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { listOf, toPage } from "../http/paging.ts";
-import { assertRange, choice, instant, LIST_PAGING } from "../http/parameters.ts";
+import { assertRange, bound, choice, LIST_PAGING } from "../http/parameters.ts";
 import { AccessLevelSchema, KeyName } from "./api-keys.ts";
 
 const Name = nullable(Type.String({ examples: ["ann"] }));
@@ -67,8 +67,8 @@ export const auditEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => 
     level: "OWNER",
     query: {
       order: choice("newest (desc) or oldest (asc) first", ["desc", "asc"], "desc"),
-      from: instant("not before this time"),
-      to: instant("before this time"),
+      from: bound("not before this time"),
+      to: bound("before this time"),
       ...LIST_PAGING,
     },
     answer: listOf(EntrySchema),

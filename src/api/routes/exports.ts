@@ -14,7 +14,7 @@ import { FORMAT, mediaOf } from "../exports.ts";
 import type { Pace } from "../exports.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { assertRange, choice, instant } from "../http/parameters.ts";
+import { assertRange, bound, choice, instant } from "../http/parameters.ts";
 import { visible } from "../owned-documents.ts";
 import { LOCATION_FILTER, locationToFilter } from "../requested-location.ts";
 import { filterOf, RESULT_FILTERS } from "../result-lists.ts";
@@ -36,7 +36,7 @@ const REPORT_COLUMNS = columnsOf(ReportStatSchema);
 const PERIODS = {
   format: FORMAT,
   from: instant("only from the period that contains it on; ISO 8601, UTC when it has no offset"),
-  to: instant("only periods that begin before this time, which is excluded; as `from`"),
+  to: bound("only periods that begin before this time, which is excluded; as `from`"),
   type: choice("only calls with this result; ALL: every call made", STAT_TYPES, "ALL"),
 };
 
