@@ -174,6 +174,27 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
     },
   );
 
+  it.runIf(storeKind === "postgres")(
+    "hold up no other deployment while a deletion waits for one",
+    async () => {
+      await using api = await startApi({ storeKind });
+      await using raw = connect(api.database).kysely;
+      const [{ id: target_id }, other] = [await createCall(api), await createCall(api)];
+      const deployment = { target_id, location_id: "", frequency: 1 };
+      await create(api, "/deployments/", { deployment });
+      const { id } = await create(api, "/deployments/", { deployment });
+      const { deletion } = await raw.transaction().execute(async (held) => {
+        await sql`select from documents where id = ${id} for update`.execute(held);
+        const started = remove(api, `/calls/${target_id}/`);
+        await expect.poll(() => waitingIn(raw)).toBe(1);
+        const late = { deployment: { ...deployment, target_id: other.id } };
+        expect((await post(api, "/deployments/", late)).status).toBe(201);
+        return { deletion: started };
+      });
+      expect((await deletion).status).toBe(200);
+    },
+  );
+
   it.runIf(storeKind === "postgres")("never leave a deployment at a removed location", async () => {
     await using api = await startApi({ storeKind });
     await using raw = connect(api.database).kysely;

@@ -137,12 +137,22 @@ export async function removeDeploymentsOf(
 ): Promise<void> {
   const now = await store.now();
   await store.pendingRuns.withdraw({ target_id: targetId }, now, PUBLISH_AHEAD_MS);
-  for await (const id of store.documents.ids("deployment", { target_id: targetId })) {
-    const found = await store.documents.getForUpdate("deployment", id);
-    // Deleted or moved meanwhile.
-    if ((found?.document as Deployment | undefined)?.deployment.target_id !== targetId) continue;
+  for (const id of await lockDeploymentsOf(store, targetId)) {
     const earlier = (await store.schedules.targetsOf(id)).filter((each) => each !== targetId);
     await endSchedule(store, id, earlier);
     await store.documents.remove("deployment", id);
   }
+}
+
+/**
+ * Locks all before the first is deleted: the deletion waits for changes in progress, and none of
+ * them for the deletion. Leaves out those that have been deleted or moved by then.
+ */
+async function lockDeploymentsOf({ documents }: Store, targetId: string): Promise<string[]> {
+  const locked: string[] = [];
+  for await (const id of documents.ids("deployment", { target_id: targetId })) {
+    const found = await documents.getForUpdate("deployment", id);
+    if (found && (found.document as Deployment).deployment.target_id === targetId) locked.push(id);
+  }
+  return locked;
 }
