@@ -20,6 +20,13 @@ export const dataFolderCheck = ({ config: { dataDir } }: Ground): Check => ({
           "start `sonde serve`, which creates it, or correct SONDE_DATA_DIR",
         ),
       ];
+    if (folder === "ENOTDIR")
+      return [
+        failure(
+          `the data folder ${dataDir} is not a folder`,
+          "remove it, or correct SONDE_DATA_DIR",
+        ),
+      ];
     return [
       failure(
         `this user cannot use the data folder ${dataDir} (${folder})`,
@@ -43,8 +50,9 @@ interface FolderFacts extends FileFacts {
 async function readFolder(path: string): Promise<FolderFacts | string> {
   try {
     const { mode, uid } = await stat(path);
+    const all = await readdir(path);
     await access(path, constants.R_OK | constants.W_OK | constants.X_OK);
-    const names = (await readdir(path)).filter((name) => OURS.test(name)).toSorted();
+    const names = all.filter((name) => OURS.test(name)).toSorted();
     const files = await Promise.all(
       names.map(async (name) => {
         // A log of the database may disappear meanwhile.

@@ -128,6 +128,16 @@ it("reports a running demo as healthy, and names its faults afterwards", async (
   });
 }, 120_000);
 
+it("says that a data folder is a file", async () => {
+  using folder = makeFolder();
+  const file = join(folder.path, "file");
+  writeFileSync(file, "");
+  await expectFaults(
+    { SONDE_DATA_DIR: file, SONDE_OPS_PORT: String(await freePort()) },
+    { "a file": /^data folder failure: the data folder .*file is not a folder → remove it, or/ },
+  );
+});
+
 /** How many deployments wait for the scheduler to order their first runs. */
 function countNew(file: string): unknown {
   const database = new DatabaseSync(file, { readOnly: true });
