@@ -48,7 +48,10 @@ export const issueKey = (
 /** False if there is no active key with this id. */
 export const revokeKey = (store: Store, actor: LocalActor, id: string): Promise<boolean> =>
   store.transaction(async (within) => {
-    if (!(await within.apiKeys.revoke(id, null, await within.now()))) return false;
-    await auditLocally(within, actor, { action: "revoke", kind: "api_key", object_id: id });
+    const key = await within.apiKeys.find(id);
+    if (!key || !(await within.apiKeys.revoke(id, null, await within.now()))) return false;
+    const { owner, org } = key;
+    const what = { action: "revoke", kind: "api_key", object_id: id } as const;
+    await auditLocally(within, actor, { ...what, owner, org });
     return true;
   });

@@ -157,7 +157,7 @@ it("audits changes made on the command line, and lists them", async () => {
   for (const secret of [api_key, locationKey])
     expect(JSON.stringify(entries)).not.toContain(secret);
   expect(await listed("--limit", "1")).toEqual(entries.slice(4));
-  expect(await listed("--owner", "bob")).toEqual(entries.slice(0, 1));
+  expect(await listed("--owner", "bob")).toEqual(entries.slice(0, 2));
   expect(await listed("--owner", "bob", "--org", "acme")).toEqual([]);
   expect(await listed("--since", String(entries[1]?.["time"]))).toEqual(entries.slice(1));
 });
