@@ -10,13 +10,14 @@ const PROGRAM = `
   const net = require("node:net");
   const { parentPort, workerData } = require("node:worker_threads");
   const { requests, answerMs, bodyMs, bytes, tls, handshakeMs } = workerData;
-  const answer = (_, response) => {
+  const answer = (request, response) => {
     Atomics.add(requests, 0, 1);
     Atomics.notify(requests, 0);
     parentPort.postMessage("request");
     setTimeout(() => {
       response.write("x".repeat(bytes));
-      setTimeout(() => response.end("ok"), bodyMs);
+      const end = () => response.end("ok");
+      setTimeout(() => request.resume().once("end", end), bodyMs);
     }, answerMs);
   };
   const server = tls ? https.createServer(tls, answer) : http.createServer(answer);
@@ -33,7 +34,7 @@ const PROGRAM = `
 export interface ThreadTargetOptions {
   /** How long each request waits for its answer. */
   readonly answerMs?: number;
-  /** How long the end of an answer waits after its first bytes. */
+  /** How long the end of an answer, which waits for the request, waits after its first bytes. */
   readonly bodyMs?: number;
   /** Number of first bytes. */
   readonly bytes?: number;

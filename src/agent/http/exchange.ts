@@ -85,17 +85,20 @@ function timePhases(trace: Trace, clock: Clock) {
   const began = clock.monotonic();
   let [uploadedAt, firstByteAt] = [began, began];
   let endWait: (() => void) | undefined;
-  const uploaded = (): void => {
-    if (phases.upload !== null) return;
+  const endUpload = (): void => {
     uploadedAt = clock.monotonic();
     phases.upload = uploadedAt - began;
-    endWait = beginWait(trace, clock);
   };
   return {
-    uploaded,
+    uploaded: (): void => {
+      if (phases.upload !== null) return;
+      endUpload();
+      endWait = beginWait(trace, clock);
+    },
     firstByte: (): void => {
       if (phases.processing !== null) return;
-      uploaded(); // the server may answer before it has the whole request
+      // A server that answers before it has the whole request may wait for the rest.
+      if (phases.upload === null) endUpload();
       firstByteAt = clock.monotonic();
       phases.processing = firstByteAt - uploadedAt;
       endWait?.();

@@ -165,6 +165,14 @@ describe("the uncertainty of a call", () => {
     expect(uncertainty).toBeGreaterThanOrEqual(400);
   });
 
+  it("covers other work that held up a request while it was answered", async () => {
+    await using target = await startThreadTarget({ bodyMs: 300 });
+    target.on("request", () => setTimeout(() => void workAndSleep(700), 100));
+    const request = { method: "POST", body: "x".repeat(24 * MIB) };
+    const { uncertainty } = timingOfCall(await call(`http://${target.authority}/`, { request }));
+    expect(uncertainty).toBeGreaterThanOrEqual(600);
+  });
+
   it("leaves out other work while it connects", async () => {
     await using hole = await startBlackHole();
     const calling = call(`http://127.0.0.1:${hole.port}/`);
