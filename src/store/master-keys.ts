@@ -21,23 +21,40 @@ export const createMasterKeyStore = (database: Database, { sealer }: Sealing) =>
    */
   claim: (): Promise<void> =>
     inTransaction(database, async (transaction) => {
-      const { kysely, rowLocks } = transaction;
-      if (rowLocks) await sql`lock table master_keys in exclusive mode`.execute(kysely);
+      await awaitWrites(transaction);
       await assertKeysHeld(transaction, sealer);
       await registerKey(transaction, sealer);
     }),
   /**
-   * Reseals everything that is sealed under another key, row by row and without locks, and then
+   * Reseals everything that is sealed under another key, row by row and without locks, and
    * unregisters the other keys. Run again after an interruption, it resumes. `onStep` is called
    * about every hundred rows.
    */
   async rotate(onStep: (step: RotationStep) => void): Promise<void> {
-    for (const kind of SEALED_KINDS)
-      await resealColumn(documentsOf(database, sealer, kind), onStep);
-    await resealColumn(keptAnswers(database, sealer), onStep);
-    await database.kysely.deleteFrom("master_keys").where("key_id", "<>", sealer.keyId).execute();
+    await resealAll(database, sealer, onStep);
+    await inTransaction(database, async (transaction) => {
+      await awaitWrites(transaction);
+      const { kysely } = transaction;
+      await kysely.deleteFrom("master_keys").where("key_id", "<>", sealer.keyId).execute();
+    });
+    // Other processes may have written under a former key until then; since then, they register it.
+    await resealAll(database, sealer, () => undefined);
   },
 });
+
+/** Waits for transactions that have registered a key. Others wait for the end of this one. */
+async function awaitWrites({ kysely, rowLocks }: Database): Promise<void> {
+  if (rowLocks) await sql`lock table master_keys in exclusive mode`.execute(kysely);
+}
+
+async function resealAll(
+  database: Database,
+  sealer: Sealer,
+  onStep: (step: RotationStep) => void,
+): Promise<void> {
+  for (const kind of SEALED_KINDS) await resealColumn(documentsOf(database, sealer, kind), onStep);
+  await resealColumn(keptAnswers(database, sealer), onStep);
+}
 
 /** A registered key. */
 export interface MasterKeyRow {

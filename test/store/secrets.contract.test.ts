@@ -38,6 +38,12 @@ const aToken = (token: Readonly<Record<string, unknown>>): NewDocument => ({
 const inOneThread = <T>(write: () => Promise<T>): Promise<T> =>
   vi.waitFor(write, { timeout: 40_000, interval: 10 });
 
+async function isWaiting(raw: ReturnType<typeof openPostgres>["kysely"]): Promise<boolean> {
+  const { rows } = await sql`select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock'`.execute(raw);
+  return rows.length > 0;
+}
+
 async function settleInTurn<T>(
   works: readonly (() => Promise<T>)[],
 ): Promise<PromiseSettledResult<T>[]> {
@@ -326,6 +332,33 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
         }
       });
     });
+
+    // On SQLite, the rotation would block the thread while it waits for the other process.
+    it.runIf(kind === "postgres")(
+      "reseals what a process that has only the old key writes meanwhile",
+      async () => {
+        await using own = await createTestDatabase(kind);
+        await using raw = connect(own).kysely;
+        const token = aToken({ access_token: "s3cret" });
+        await use(own, { current: first }, (behind) =>
+          use(own, { current: second, old: [first] }, async ({ masterKeys }) => {
+            const { rotation } = await behind.transaction(async ({ documents }) => {
+              await documents.insert(token);
+              let ended = false;
+              const started = masterKeys.rotate(() => undefined).then(() => (ended = true));
+              await expect.poll(async () => ended || (await isWaiting(raw))).toBe(true);
+              return { rotation: started };
+            });
+            await rotation;
+          }),
+        );
+        await use(own, { current: second }, async ({ documents }) =>
+          expect(await documents.get("token", token.id)).toMatchObject({
+            document: token.document,
+          }),
+        );
+      },
+    );
 
     it("requires the old key until the rotation is complete", async () => {
       await using own = await createTestDatabase(kind);
