@@ -80,8 +80,12 @@ it("describes the parameters, body and errors of an operation", async () => {
 it("lists the values of a parameter that is true or false", async () => {
   const { body } = await api.send<OpenApi>({ path: "/openapi.json" });
   const rank = body.paths["/api/2/insights/rank/"]?.["get"];
-  for (const { name, schema } of rank?.parameters ?? [])
-    expect(schema, name).toEqual({ enum: ["true", "t", "1", "false", "f", "0"] });
+  const schema = { enum: ["true", "t", "1", "false", "f", "0"] };
+  expect(rank?.parameters?.map((one) => ({ name: one.name, schema: one.schema }))).toEqual([
+    { name: "reverse", schema },
+    { name: "inc_org", schema },
+    { name: "weekly", schema },
+  ]);
 });
 
 it("omits the key in the query when it is disabled", async () => {
