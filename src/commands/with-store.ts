@@ -54,8 +54,8 @@ export async function withNewStore(
     },
   );
   if (isCreated)
-    process.stderr.write(
-      `created the database ${file}: if the service runs already, set SONDE_DATA_DIR to its folder\n`,
+    say(
+      `created the database ${file}: if the service runs already, set SONDE_DATA_DIR to its folder`,
     );
   try {
     await work(store);
