@@ -89,6 +89,8 @@ interface Row {
 /** A column of sealed texts, or of texts with sealed parts. */
 interface Column {
   readonly what: string;
+  /** What to do about a text that no key opens. */
+  readonly ifLost: string;
   read(after: string): Promise<Row[]>;
   /** Returns undefined for a row that is sealed under the current key only. */
   reseal(row: Row): Promise<string | undefined>;
@@ -103,7 +105,7 @@ async function resealColumn(column: Column, onStep: (step: RotationStep) => void
   for (let after = ""; ;) {
     const rows = await column.read(after);
     for (const row of rows) {
-      const text = await column.reseal(row).catch(withAdvice);
+      const text = await column.reseal(row).catch((cause: unknown) => explain(cause, column));
       if (text !== undefined) {
         if (!(await column.replace(row, text))) break;
         resealed += 1;
@@ -117,16 +119,17 @@ async function resealColumn(column: Column, onStep: (step: RotationStep) => void
 }
 
 /** Throws. */
-function withAdvice(cause: unknown): never {
+function explain(cause: unknown, { ifLost }: Column): never {
   if (!(cause instanceof SealError)) throw cause;
   throw new Error(
-    `${cause.message}: if you have its key, add it to SONDE_MASTER_KEYS_OLD; if not, the secret is lost: delete its object. Then run this again`,
+    `${cause.message}: if you have its key, add it to SONDE_MASTER_KEYS_OLD; if not, ${ifLost}. Then run this again`,
     { cause },
   );
 }
 
 const documentsOf = ({ kysely }: Database, sealer: Sealer, kind: string): Column => ({
   what: kind,
+  ifLost: "the secret is lost: delete its object",
   read: (after) =>
     kysely
       .selectFrom("documents")
@@ -154,6 +157,7 @@ const documentsOf = ({ kysely }: Database, sealer: Sealer, kind: string): Column
 
 const keptAnswers = ({ kysely }: Database, sealer: Sealer): Column => ({
   what: "kept answers",
+  ifLost: "wait until it expires, a day after its request",
   read: (after) =>
     kysely
       .selectFrom("kept_answers")

@@ -309,6 +309,25 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
       await expect(open(own, { current: second })).rejects.toThrow("SONDE_MASTER_KEYS_OLD");
     });
 
+    it("says that a kept answer that no key opens need not be deleted", async () => {
+      await using own = await createTestDatabase(kind);
+      const id = newId(T0);
+      await use(own, { current: first }, (opened) =>
+        opened.transaction(async ({ answers }) => {
+          await answers.claim(id, T0, T0);
+          await answers.keep(id, { fingerprint: "f", answer: {} });
+        }),
+      );
+      await using raw = connect(own).kysely;
+      const sealed = sql<string>`replace(sealed, '..', '..x')`;
+      await raw.updateTable("kept_answers").set({ sealed }).execute();
+      await use(own, { current: second, old: [first] }, async ({ masterKeys }) => {
+        await expect(masterKeys.rotate(() => undefined)).rejects.toThrow(
+          / kept_answers\/.*; if not, wait until it expires, a day after its request\. Then run this again$/,
+        );
+      });
+    });
+
     it("requires the old key again once a process that has only that one writes a secret", async () => {
       await using own = await createTestDatabase(kind);
       const [document, answer] = [aToken({ access_token: "s3cret" }), newId(T0)];
