@@ -98,7 +98,7 @@ describe("a start", () => {
     for (let n = 0; n < 5; n += 1)
       await nats.manager.jetstream().publish("sonde.results.here", new Uint8Array(MIB / 2));
     expect(await start(server.url, settings({ resultsMiB: 2 }))).toEqual([
-      "stream keeps its limit (8 MiB), since it holds 3 MiB: restart this process once it holds at most half of SONDE_NATS_RESULTS_MIB=2",
+      "stream keeps its limit (8 MiB), since it holds 3 MiB: restart this process once the stream holds at most half of SONDE_NATS_RESULTS_MIB=2",
     ]);
     expect(await nats.state("SONDE_RESULTS")).toMatchObject({ messages: 5 });
     expect(await nats.config("SONDE_RESULTS")).toMatchObject({ max_bytes: 8 * MIB });

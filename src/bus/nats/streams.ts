@@ -175,7 +175,7 @@ function changesTo(
   if (config.num_replicas < replicas) changes.push({ num_replicas: replicas });
   if (!isTooFull) return { changes };
   const held = `${Math.ceil(state.bytes / MIB)} MiB`;
-  const kept = `stream keeps its limit (${limitOf(config)}), since it holds ${held}: restart this process once it holds at most half of ${setting}=${maxBytes / MIB}`;
+  const kept = `stream keeps its limit (${limitOf(config)}), since it holds ${held}: restart this process once the stream holds at most half of ${setting}=${maxBytes / MIB}`;
   return { changes, kept };
 }
 
