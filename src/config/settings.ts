@@ -120,7 +120,7 @@ export const SETTINGS = {
     env: "SONDE_LOCATION",
     default: "local",
     meaning:
-      "Location of this process's agents. A hub with an empty database creates it: its first location, the default one",
+      "Location of this process's agents. On an empty database, a hub creates it as the first and default location",
     allowed: "a location id (1 to 64 letters, digits, _ or -)",
     parse: (text) => (location.accepts(text) ? text : undefined),
   }),
