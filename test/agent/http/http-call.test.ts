@@ -165,8 +165,8 @@ describe("the uncertainty of a call", () => {
     expect(uncertainty).toBeGreaterThanOrEqual(400);
   });
 
-  it("covers other work that held up a request while it was answered", async () => {
-    await using target = await startThreadTarget({ bodyMs: 300 });
+  it("covers other work while a target that has begun to answer awaits the request", async () => {
+    await using target = await startThreadTarget({ bodyMs: 1200 });
     target.on("request", () => setTimeout(() => void workAndSleep(700), 100));
     const request = { method: "POST", body: "x".repeat(24 * MIB) };
     const { uncertainty } = timingOfCall(await call(`http://${target.authority}/`, { request }));
