@@ -107,7 +107,7 @@ it(
       .first()
       .waitFor();
     await page.getByRole("link", { name: "Locations", exact: true }).click();
-    await page.getByRole("heading", { name: "Locations", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Locations", level: 1, exact: true }).waitFor();
     await page.getByRole("link", { name: "Calls", exact: true }).click();
     await page.getByText("2,000 calls", { exact: true }).waitFor();
     expect(await top()).toBe(0);

@@ -87,7 +87,7 @@ it("a report's rows have the locations' names only once they are used", async ()
   await page.keyboard.press("Escape");
   expect(await location(500).locator("option").count()).toBe(1);
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByRole("heading", { name: "Large", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Large", level: 1, exact: true }).waitFor();
   const { groups } = await client.send<typeof body>("GET", `/reports/${id}/`);
   const chosen = groups[0]?.rows.map(({ location_id }) => location_id);
   expect(chosen?.slice(0, 4)).toEqual(["local", "other", "local", "local"]);

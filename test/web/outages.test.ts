@@ -279,7 +279,7 @@ it("filters the runs of a workflow and the audit trail by their addresses", asyn
   await page.goto(`${pages.api}/audit`);
   await page.getByLabel("From (UTC)").fill("2020-01-01T00:00");
   await page.getByRole("row", { name: "Order" }).getByRole("link").click();
-  await page.getByRole("heading", { name: "Order", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Order", level: 1, exact: true }).waitFor();
   await page.goBack();
   await page.getByRole("row", { name: "Order" }).waitFor();
   expect(await page.getByLabel("From (UTC)").inputValue()).toBe("2020-01-01T00:00");
@@ -304,7 +304,7 @@ it("names a deployment in the audit trail by what it runs, and where", async () 
   const names = changed.getByRole("link");
   expect(await names.allTextContents()).toEqual(["Buy", "Prices"]);
   await names.first().click();
-  await page.getByRole("heading", { name: "Buy", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Buy", level: 1, exact: true }).waitFor();
 });
 
 it("says that a call has no runs yet once nothing is filtered", async () => {
@@ -456,7 +456,7 @@ it("counts a missing object as deleted if the answer to its deletion was lost", 
   await confirm.click();
   await page.getByText("Sonde is not responding.").waitFor();
   await confirm.click();
-  await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Calls", level: 1, exact: true }).waitFor();
   await page.getByText("Deleted the call").waitFor();
   expect(attempts).toBe(2);
 });
@@ -476,7 +476,7 @@ it("takes a call that is deleted on its form out of its workflow at once", async
   await page.getByRole("heading", { name: "Edit Only step" }).waitFor();
   await page.getByRole("button", { name: /^Delete the call/ }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Calls", level: 1, exact: true }).waitFor();
   await follow("Workflows");
   await follow("One step");
   await page.getByText("No calls yet.").waitFor({ timeout: 5000 });

@@ -150,10 +150,10 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
     }
     expect(links).toEqual(["Sonde", "Calls", "Workflows", "Insights", "Reports", "Locations"]);
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Locations", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Locations", level: 1, exact: true }).waitFor();
     expect(await page.evaluate("document.activeElement.id")).toBe("main");
     await page.goBack();
-    await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Calls", level: 1, exact: true }).waitFor();
     expect(await page.evaluate("document.activeElement.id")).toBe("main");
   });
 
@@ -190,7 +190,7 @@ describe("the pages of a demo with history", { timeout: 300_000 }, () => {
       await page.evaluate(`
         Object.defineProperty(document, "hidden", { configurable: true, value: ${state === "hidden"} });
         document.dispatchEvent(new Event("visibilitychange"));`);
-    await page.getByRole("heading", { name: "Reports", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Reports", level: 1, exact: true }).waitFor();
   });
 
   it("have a heading and a reason for missing objects, and nothing to retry", async () => {

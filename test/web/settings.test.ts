@@ -99,7 +99,7 @@ it(
     await page.getByRole("heading", { name: "The setting has been changed" }).waitFor();
     await expectAccessible(page);
     await button("Save my changes").click();
-    await page.getByRole("heading", { name: "Renamed elsewhere", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Renamed elsewhere", level: 1, exact: true }).waitFor();
     expect(await organization.isChecked()).toBe(true);
     expect(await client.send("GET", `/auth/${id}/`)).toMatchObject({
       meta: { name: "Renamed elsewhere", description: "Mine" },
@@ -397,7 +397,7 @@ async function staysWhileSaving({ client, ...pages }: Pages): Promise<void> {
   expect(await description.inputValue()).toBe("typed meanwhile");
   expect(await page.evaluate("document.activeElement.value")).toBe("typed meanwhile");
   await save("Save");
-  await page.getByRole("heading", { name: "Shop", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Shop", level: 1, exact: true }).waitFor();
   const { results } = await client.send<{ results: Json[] }>("GET", "/auth/");
   expect(results).toMatchObject([{ meta: { name: "Shop", description: "typed meanwhile" } }]);
   expect(faults).toEqual([]);

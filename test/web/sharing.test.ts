@@ -73,7 +73,7 @@ it(
     await page.getByLabel("Domain").fill("shop.example");
     await page.getByRole("checkbox", { name: FIELDS[1][1] }).check();
     await page.getByRole("button", { name: "Create the setting" }).click();
-    await page.getByRole("heading", { name: "ours", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "ours", level: 1, exact: true }).waitFor();
     expect(await page.getByRole("checkbox", { name: FIELDS[1][1] }).isChecked()).toBe(true);
     expect([...faults, ...alone.faults]).toEqual([]);
   },
@@ -113,7 +113,7 @@ it("a call says which of its parts are not shared", { timeout: 120_000 }, async 
   const downloads = page.getByRole("link", { name: /^Download as CSV/ });
   const open = async (access: object): Promise<void> => {
     await page.goto(`${pages.api}/calls/${await createShared(pages, access)}`);
-    await page.getByRole("heading", { name: "Shared", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Shared", level: 1, exact: true }).waitFor();
     await notShared.first().waitFor();
   };
 
@@ -156,7 +156,7 @@ it("a call names a setting that is no longer shared", { timeout: 120_000 }, asyn
   const field = page.getByRole("combobox", { name: "Authentication setting" });
   await field.selectOption("Shop (BASIC, shop.example)");
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await page.getByRole("heading", { name: "Home", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Home", level: 1, exact: true }).waitFor();
   await pages.client.send("PUT", `/auth/${id}/`, { ...setting, access: { settings: false } });
   await page.goto(`${page.url()}/edit`);
   const shown = (): Promise<string> => field.locator("option:checked").innerText();

@@ -23,7 +23,7 @@ it(
     await page.getByText("No active API key matches").waitFor();
     await page.getByLabel("API key").fill(KEY);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Calls", level: 1, exact: true }).waitFor();
 
     const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({ name: "sonde", httpOnly: true, sameSite: "Strict", path: "/" });
@@ -89,7 +89,7 @@ it("a link works while somebody is signed in", { timeout: 120_000 }, async () =>
   for (const said of ["", "This link has been used, has expired, or is incomplete."]) {
     await page.goto("about:blank");
     await page.goto(link);
-    await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Calls", level: 1, exact: true }).waitFor();
     await page.getByRole("status").filter({ hasText: said }).first().waitFor({ state: "attached" });
     expect(page.url()).toBe(`${pages.api}/`);
   }

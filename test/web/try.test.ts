@@ -88,7 +88,7 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
   const { page, faults } = await pages.open(`/calls/${id}/edit`);
   const field = (label: string) => page.getByLabel(label, { exact: true });
   await page.getByRole("link", { name: "Workflows", exact: true }).click();
-  await page.getByRole("heading", { name: "Workflows", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Workflows", level: 1, exact: true }).waitFor();
   await page.goBack();
 
   // Of two faults, the first is shown at its field, which has the focus, in the interface's words.
@@ -138,7 +138,7 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
   await deploys(page, client);
   await button(page, `Delete the call "${MARKUP}"`).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
-  await page.getByRole("heading", { name: "Calls", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Calls", level: 1, exact: true }).waitFor();
   await expect(client.send("GET", `/calls/${id}/`)).rejects.toThrow("404");
   expect(await page.evaluate(`globalThis.${MARKER}`)).toBeUndefined();
   expect(faults).toEqual([]);

@@ -118,7 +118,7 @@ describe("workflows", { timeout: 180_000 }, () => {
     await expect.poll(() => order(page)).toEqual(["Sign in", "Search", "Basket"]);
     await expectGood(page, "workflow-new");
     await page.getByRole("button", { name: "Create workflow" }).click();
-    await page.getByRole("heading", { name: "Buy a book", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Buy a book", level: 1, exact: true }).waitFor();
     const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
     expect(await callIdsOf(id)).toEqual([signIn, search, basket]);
 
@@ -185,7 +185,7 @@ describe("workflows", { timeout: 180_000 }, () => {
     await expectAccessible(page);
     await keepPicture(page, "workflow-conflict");
     await page.getByRole("button", { name: "Open it as it is now" }).click();
-    await page.getByRole("heading", { name: "Renamed elsewhere", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Renamed elsewhere", level: 1, exact: true }).waitFor();
     expect(await page.getByLabel("Description").inputValue()).toBe("");
     await expect.poll(() => order(page)).toEqual(["First", "Added elsewhere"]);
 
@@ -211,7 +211,7 @@ describe("workflows", { timeout: 180_000 }, () => {
 
     await page.getByRole("button", { name: /^Delete the workflow/ }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-    await page.getByRole("heading", { name: "Workflows", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "Workflows", level: 1, exact: true }).waitFor();
     await page.getByText("Deleted the workflow").waitFor();
     await expect.poll(() => page.getByRole("link", { name: "Renamed elsewhere" }).count()).toBe(0);
 
