@@ -16,8 +16,8 @@ import type { Trace } from "./trace.ts";
 const MAX_HEADER_BYTES = 64 * 1024;
 
 /**
- * Systems receive at least this much before the agent reads: it cannot hold up a response of this
- * size (RFC 9293 section 3.8.6; Linux opens with a window of 64,240 bytes).
+ * The system receives at least this much before the agent reads, so the agent cannot hold up a
+ * response of this size (RFC 9293 section 3.8.6; Linux opens with a window of 64,240 bytes).
  */
 const WINDOW_BYTES = 48 * 1024;
 

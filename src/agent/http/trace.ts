@@ -78,9 +78,9 @@ export function endTrace(trace: Trace, clock: Clock): void {
 }
 
 /**
- * Call it once the target has all that it needs to answer, and the function that it returns on each
- * event of the answer that ends the wait if no later one does. What the thread did in between
- * delayed that event only if it could not look for it.
+ * Call it once the target has all that it needs to answer. Call the function that it returns on the
+ * answer, and again on a later event for which the target did not wait for the agent: the last call
+ * counts. What the thread did until then delayed that event only if it could not look for it.
  */
 export function beginWait(trace: Trace, clock: Clock): () => void {
   const [spared, busy] = [trace.spared, clock.busy()];
