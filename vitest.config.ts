@@ -17,7 +17,7 @@ const shared = {
   hookTimeout: 60_000,
   expect: { poll: { timeout: 10_000 } },
   // More workers than two processors serve: many files wait for servers and clocks.
-  maxWorkers: 5,
+  maxWorkers: 6,
 };
 const LONG = "test/**/*.long.test.ts";
 const PAGES = "test/web/**/*.test.ts";
