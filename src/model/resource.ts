@@ -12,7 +12,6 @@ import {
 import type { Json } from "./body.ts";
 import { formatInstant } from "./instant.ts";
 import { createValidator, summarizeFaults } from "./validate.ts";
-import type { Validator } from "./validate.ts";
 import { invalid } from "./errors.ts";
 
 export type ResourceKind =
@@ -76,7 +75,7 @@ export function defineResource<S extends TObject>(definition: ResourceDefinition
     createBody,
     updateBody,
     create(body, { id, owner, now }) {
-      const given = withoutReadOnly(createBody, checked(validators.create, body));
+      const given = withoutReadOnly(createBody, validators.create.parse(body) as Json);
       const at = formatInstant(now);
       const filled = stamp(
         { id, ...withoutRemoved(schema, withDefaults(schema, given) as Json) },
@@ -85,7 +84,7 @@ export function defineResource<S extends TObject>(definition: ResourceDefinition
       return definition.derive(filled as Static<S>);
     },
     update(document, body, now) {
-      const given = withoutReadOnly(updateBody, checked(validators.update, body));
+      const given = withoutReadOnly(updateBody, validators.update.parse(body) as Json);
       const filled = withItemDefaults(schema, given) as Json;
       const merged = stamp(withoutRemoved(schema, merge(document, filled)), {
         last_update: formatInstant(now),
@@ -93,17 +92,9 @@ export function defineResource<S extends TObject>(definition: ResourceDefinition
       // Several small changes may add up to a document beyond the limits.
       const faults = validators.whole.faults(merged);
       const old = faults.length > 0 ? validators.whole.faults(document) : [];
-      refuse(faults.filter((fault) => !old.includes(fault)));
+      const added = faults.filter((fault) => !old.includes(fault));
+      if (added.length > 0) throw invalid(summarizeFaults(added));
       return definition.derive(merged as Static<S>);
     },
   };
-}
-
-function checked(validator: Validator<unknown>, body: unknown): Json {
-  refuse(validator.faults(body));
-  return body as Json;
-}
-
-function refuse(faults: readonly string[]): void {
-  if (faults.length > 0) throw invalid(summarizeFaults(faults));
 }
