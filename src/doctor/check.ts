@@ -2,7 +2,7 @@
 import type { Config } from "../config/config.ts";
 import { untilAborted } from "../runtime/deadline.ts";
 import type { Finding, ReportedFinding } from "./finding.ts";
-import { failure, failureOf, skipped } from "./finding.ts";
+import { failureOf, skipped } from "./finding.ts";
 
 export interface Check {
   readonly name: string;
@@ -49,20 +49,13 @@ async function findingsOf(
     return [skipped(`not checked, because ${lacks.join(", ")} has no valid value`)];
   const limit = AbortSignal.timeout(limitMs);
   try {
-    return await untilAborted(run(), limit, () => new TooSlow());
+    return await untilAborted(run(), limit, () => tooSlow(limitMs));
   } catch (cause) {
-    if (cause instanceof NotApplicable) return [skipped(cause.message)];
-    if (cause instanceof TooSlow)
-      return [
-        failure(
-          `no result within the check's limit of ${limitMs / 1000} s`,
-          "run `sonde doctor` again, and check the load of this machine and its servers",
-        ),
-      ];
-    return [failureOf(cause)];
+    return [cause instanceof NotApplicable ? skipped(cause.message) : failureOf(cause)];
   }
 }
 
-class TooSlow extends Error {
-  override readonly name = "TooSlow";
-}
+const tooSlow = (limitMs: number): Error =>
+  new Error(
+    `no result within the check's limit of ${limitMs / 1000} s: run \`sonde doctor\` again, and check the load of this machine and its servers`,
+  );

@@ -20,7 +20,10 @@ export const processCheck = ({ config, ops }: Ground): Check => ({
       ];
     const { url, status, text } = await ops("/readyz").catch((cause: unknown) => {
       const { finding } = failureOf(cause);
-      throw new NotRunning(finding, { cause });
+      throw new Error(
+        `${finding}: start \`sonde serve\`, or set SONDE_OPS_PORT to that of the process on this machine`,
+        { cause },
+      );
     });
     const found = readinessFindings(url, status, text);
     if (status !== 200 || !isAgent(config)) return found;
@@ -37,15 +40,6 @@ export function silenceFindings(metrics: string): Finding[] {
       "if all agents are offline, start an aggregator or repair its database; if only this one is, set SONDE_LOCATION_KEY to the key that `sonde locations env` prints on the hub",
     ),
   ];
-}
-
-class NotRunning extends Error {
-  constructor(finding: string, options: ErrorOptions) {
-    super(
-      `${finding}: start \`sonde serve\`, or set SONDE_OPS_PORT to that of the process on this machine`,
-      options,
-    );
-  }
 }
 
 interface Fault {
