@@ -9,6 +9,7 @@ import {
 import type { ListedAgent } from "../model/agent.ts";
 import type { Heartbeat } from "../model/heartbeat.ts";
 import type { Database } from "./database.ts";
+import { countAll } from "./database.ts";
 
 export interface Seen {
   /** When the hub received the heartbeat. */
@@ -73,10 +74,8 @@ const ofLocation = (kysely: Database["kysely"], location_id: string) =>
   kysely.selectFrom("agents").where("location_id", "=", location_id);
 
 async function makeRoom({ kysely }: Database, location_id: string, now: number): Promise<boolean> {
-  const { listed } = await ofLocation(kysely, location_id)
-    .select((eb) => eb.fn.countAll().as("listed"))
-    .executeTakeFirstOrThrow();
-  if (Number(listed) < MAX_AGENTS_PER_LOCATION) return true;
+  const listed = await countAll(ofLocation(kysely, location_id));
+  if (listed < MAX_AGENTS_PER_LOCATION) return true;
   const silent = ofLocation(kysely, location_id).where("last_seen", "<", now - SILENT_MS);
   const { numDeletedRows } = await kysely
     .deleteFrom("agents")

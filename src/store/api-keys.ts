@@ -1,9 +1,9 @@
 // Stores API keys, as hashes.
-import type { Selectable, SelectQueryBuilder } from "kysely";
+import type { Selectable } from "kysely";
 import { identityOf } from "../model/access.ts";
 import type { AccessLevel, Actor, Ownership } from "../model/access.ts";
 import type { Database } from "./database.ts";
-import { isAmong } from "./database.ts";
+import { countAll, isAmong } from "./database.ts";
 import { isOf } from "./identity.ts";
 import { prepared } from "./prepared.ts";
 import type { ApiKey, Page } from "./records.ts";
@@ -61,9 +61,9 @@ export function createApiKeyStore(database: Database) {
       return numUpdatedRows > 0n;
     },
     /** Counts the active keys of one owner. */
-    countOf: (owner: Actor): Promise<number> => sizeOf(active().where(isOf(owner, "org"))),
+    countOf: (owner: Actor): Promise<number> => countAll(active().where(isOf(owner, "org"))),
     /** Counts all keys, including revoked ones. */
-    count: (): Promise<number> => sizeOf(kysely.selectFrom("api_keys").selectAll()),
+    count: (): Promise<number> => countAll(kysely.selectFrom("api_keys")),
   };
 }
 
@@ -99,16 +99,6 @@ async function ownersWithKey(
     .where(isAmong(database, "owner", names))
     .execute();
   return new Set(rows.map(identityOf));
-}
-
-type Keys = SelectQueryBuilder<Schema, "api_keys", object>;
-
-async function sizeOf(keys: Keys): Promise<number> {
-  const { count } = await keys
-    .clearSelect()
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .executeTakeFirstOrThrow();
-  return count;
 }
 
 const activeByHash = prepared(["hash"], (kysely, { hash }) =>

@@ -1,7 +1,7 @@
 // A connected database of either dialect, as shared by the parts of the store.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { sql } from "kysely";
-import type { Kysely, RawBuilder, Transaction } from "kysely";
+import type { Kysely, RawBuilder, SelectQueryBuilder, Transaction } from "kysely";
 import { unavailable } from "../model/errors.ts";
 import type { ReportedResult } from "../model/result.ts";
 import { allDone } from "../runtime/all-done.ts";
@@ -131,6 +131,14 @@ export async function meanwhile<T>(
   const done = (rowLocks ? nextTurn() : statement).then(work);
   await allDone([statement, done]);
   return done;
+}
+
+/** Counts the rows that a query would return. */
+export async function countAll<DB, Tables extends keyof DB>(
+  query: SelectQueryBuilder<DB, Tables, object>,
+): Promise<number> {
+  const counted = query.clearSelect().select(sql`count(*)`.as("count"));
+  return (await counted.$castTo<{ count: number }>().executeTakeFirstOrThrow()).count;
 }
 
 /** A condition on any number of values that keeps the statement's text constant. */

@@ -5,7 +5,7 @@ import { unreadable } from "../model/errors.ts";
 import type { ResourceKind } from "../model/resource.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, isAmong } from "./database.ts";
+import { chunksOf, countAll, isAmong } from "./database.ts";
 import { listQuery, matching, ofKind, sizesQuery, workspacesQuery } from "./document-lists.ts";
 import type { Rows } from "./document-lists.ts";
 import { byId, insertIfNew, SHOWN, toRow, toStoredDocument } from "./document-rows.ts";
@@ -81,22 +81,8 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
       workspacesQuery(database, reader, page).execute(),
     /** Counts the documents with these filter values that belong to `owner`. */
     count: (kind: ResourceKind, filters: Filters, owner: Actor): Promise<number> =>
-      countOwn(rowsOf(kind), kind, filters, owner),
+      countAll(matching(rowsOf(kind), kind, filters).where(isOf(owner, "owner_org"))),
   };
-}
-
-async function countOwn(
-  rows: Rows,
-  kind: ResourceKind,
-  filters: Filters,
-  owner: Actor,
-): Promise<number> {
-  const { count } = await matching(rows, kind, filters)
-    .where(isOf(owner, "owner_org"))
-    .clearSelect()
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .executeTakeFirstOrThrow();
-  return count;
 }
 
 async function sizesOf(

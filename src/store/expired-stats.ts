@@ -4,7 +4,7 @@ import { periodStart } from "../model/periods.ts";
 import type { KeptKind } from "../model/periods.ts";
 import type { Batch, RemovalPlace, Removed } from "../model/retention.ts";
 import type { Database } from "./database.ts";
-import { isAmong } from "./database.ts";
+import { countAll, isAmong } from "./database.ts";
 import { numberOf } from "./names.ts";
 
 interface StatPlace {
@@ -50,10 +50,7 @@ export async function removePercentiles(database: Database, batch: Batch): Promi
   const ofThese = isAmong(database, "stat_id", ids);
   if (dryRun) {
     const counters = database.kysely.selectFrom("stat_buckets").where(ofThese);
-    const { rows } = await counters
-      .select(({ fn }) => fn.countAll<number>().as("rows"))
-      .executeTakeFirstOrThrow();
-    return { rows, next };
+    return { rows: await countAll(counters), next };
   }
   const { numDeletedRows } = await database.kysely
     .deleteFrom("stat_buckets")

@@ -7,6 +7,7 @@ import { isMissing } from "../runtime/data-dir.ts";
 import { createSealer } from "../runtime/sealer.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
+import { countAll } from "./database.ts";
 import type { Sealing } from "./documents.ts";
 import { createLedgerAudit } from "./ledger-audit.ts";
 import { assertKeysHeld } from "./master-keys.ts";
@@ -87,7 +88,7 @@ function inspectionOf(database: Database) {
     /** Counts the master keys that the secrets are encrypted with. */
     async countKeys(): Promise<number> {
       if (!(await hasTable(kysely, "master_keys"))) return 0;
-      return (await kysely.selectFrom("master_keys").select("key_id").execute()).length;
+      return countAll(kysely.selectFrom("master_keys"));
     },
     /** Returns undefined if nobody has ever held the lease. */
     lease: (name: string): Promise<Lease | undefined> =>
@@ -96,13 +97,10 @@ function inspectionOf(database: Database) {
     ...createLedgerAudit(database),
     ...createRecentRuns(database),
     /** Returns the number of pending reports, and since when the oldest is overdue. */
-    async waitingInsights(now: number) {
-      const marks = kysely.selectFrom("stale_insights");
-      const { reports } = await marks
-        .select((eb) => eb.fn.countAll<number>().as("reports"))
-        .executeTakeFirstOrThrow();
-      return { reports, since: await store.fleet.insightsOverdueSince(now) };
-    },
+    waitingInsights: async (now: number) => ({
+      reports: await countAll(kysely.selectFrom("stale_insights")),
+      since: await store.fleet.insightsOverdueSince(now),
+    }),
     size: () => sizeOf(database),
     close: () => kysely.destroy(),
   };

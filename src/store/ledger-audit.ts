@@ -4,7 +4,7 @@ import { SIMULATION } from "../model/result.ts";
 import { dueKeys, MINUTE_MS } from "../model/slots.ts";
 import { encodeTime, TIME_DIGITS } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
-import { textAt } from "./database.ts";
+import { countAll, textAt } from "./database.ts";
 import { idsBetween } from "./result-days.ts";
 import { numberOf } from "./names.ts";
 import { FOR_EVER } from "./schedules.ts";
@@ -57,11 +57,8 @@ export const createLedgerAudit = (database: Database) => ({
       .execute();
   },
   /** Counts the pending runs that should have been recorded as MISSED before the instant. */
-  async countExpired(before: number): Promise<number> {
-    const expired = database.kysely.selectFrom("pending_runs").where("expires_at", "<", before);
-    const count = expired.select((eb) => eb.fn.countAll<number>().as("count"));
-    return (await count.executeTakeFirstOrThrow()).count;
-  },
+  countExpired: (before: number): Promise<number> =>
+    countAll(database.kysely.selectFrom("pending_runs").where("expires_at", "<", before)),
 });
 
 async function runsPerMinute({ kysely }: Database): Promise<number> {

@@ -5,7 +5,7 @@ import { MAX_DELAY_SECONDS } from "../model/deployment.ts";
 import { dueKeys, expiryOf, MAX_START_DELAY_MS, MINUTE_MS, nextTrigger } from "../model/slots.ts";
 import { encodeTime, scheduledRunId, TIME_DIGITS } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, isAmong } from "./database.ts";
+import { chunksOf, countAll, isAmong } from "./database.ts";
 import { toPendingRun } from "./pending-rows.ts";
 import type { PendingRow } from "./pending-rows.ts";
 import type { Opening, OpeningPage, PendingRun, Position, StoredSchedule } from "./records.ts";
@@ -41,12 +41,8 @@ export function createSlotStore(database: Database) {
       return found.map((row) => ({ ...row, late }));
     },
     /** How many slots of late runs are not fully open. */
-    async countLate(): Promise<number> {
-      const count = kysely
-        .selectFrom("opening_slots")
-        .select((eb) => eb.fn.countAll<number>().as("n"));
-      return (await count.where("late", "=", 1).executeTakeFirstOrThrow()).n;
-    },
+    countLate: (): Promise<number> =>
+      countAll(kysely.selectFrom("opening_slots").where("late", "=", 1)),
     /** The oldest slot that is not fully open. */
     async oldest(): Promise<number | undefined> {
       const slots = kysely.selectFrom("opening_slots").select("slot").orderBy("slot").limit(1);

@@ -13,7 +13,7 @@ import { EMPTY_SUMMARY, mergeSummaries } from "../model/summary.ts";
 import type { Summary } from "../model/summary.ts";
 import { PHASES } from "../model/timing.ts";
 import type { Database } from "./database.ts";
-import { inSnapshot, inTransaction } from "./database.ts";
+import { countAll, inSnapshot, inTransaction } from "./database.ts";
 import { lockStat, replaceStat } from "./fold.ts";
 import { numberNames, numberOf } from "./names.ts";
 import { completeSince, idsOfStarts } from "./result-days.ts";
@@ -92,11 +92,7 @@ async function countDays(
     .where("period", ">=", from)
     .where("period", "<", to);
   if (call_id !== undefined) days = days.where("call", "=", numberOf(database, call_id));
-  const { count } = await database.kysely
-    .selectFrom(days.as("days"))
-    .select(({ fn }) => fn.countAll<number>().as("count"))
-    .executeTakeFirstOrThrow();
-  return count;
+  return countAll(database.kysely.selectFrom(days.as("days")));
 }
 
 async function daysOf(
