@@ -1,6 +1,7 @@
 // A tick: the self-contained order to run one target at one location at one instant.
 import type { Static } from "typebox";
 import { AuthorizationSchema } from "./authorization.ts";
+import { chunksOf } from "./chunks.ts";
 import { Type } from "./type.ts";
 import { createValidator } from "./validate.ts";
 
@@ -113,9 +114,5 @@ export function groupTicks(ticks: readonly Tick[]): Tick[][] {
     ({ location_id, due_time, workflow }) =>
       `${location_id}|${Math.floor(due_time / 1000)}|${workflow ? "workflows" : "calls"}`,
   );
-  return [...groups.values()].flatMap((group) =>
-    Array.from({ length: Math.ceil(group.length / MAX_TICKS_PER_MESSAGE) }, (_, n) =>
-      group.slice(n * MAX_TICKS_PER_MESSAGE, (n + 1) * MAX_TICKS_PER_MESSAGE),
-    ),
-  );
+  return [...groups.values()].flatMap((group) => chunksOf(group, MAX_TICKS_PER_MESSAGE));
 }

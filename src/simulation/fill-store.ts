@@ -1,6 +1,7 @@
 // Fills a store with the results of a simulation, through the ledger: each run is ordered and its
 // report recorded in one transaction.
 import { callResource } from "../model/call.ts";
+import { chunksOf } from "../model/chunks.ts";
 import { DAY_MS, periodStart } from "../model/periods.ts";
 import type { RunReport } from "../model/result.ts";
 import { PERCENTILES_LEASE } from "../model/retention.ts";
@@ -45,8 +46,7 @@ const CALLS_AT_ONCE = 50;
 export async function fillStore(options: FillOptions): Promise<number> {
   const { plan, from, until, onProgress } = options;
   await insertLocations(options);
-  for (let at = 0; at < plan.calls.length; at += CALLS_AT_ONCE)
-    await insertCalls(options, plan.calls.slice(at, at + CALLS_AT_ONCE));
+  for (const calls of chunksOf(plan.calls, CALLS_AT_ONCE)) await insertCalls(options, calls);
   let recorded = 0;
   for (let day = periodStart("DAY", from); day < until; day += DAY_MS) {
     const triggers = triggersOf(plan, Math.max(day, from), Math.min(day + DAY_MS, until));
@@ -133,8 +133,8 @@ async function fillDay(
 ): Promise<number> {
   if (await isPruned(options.store, series, day)) return 0;
   let recorded = 0;
-  for (let at = 0; at < triggers.length; at += options.batch)
-    recorded += await recordRuns(options, series, triggers.slice(at, at + options.batch));
+  for (const some of chunksOf(triggers, options.batch))
+    recorded += await recordRuns(options, series, some);
   return recorded;
 }
 

@@ -102,12 +102,8 @@ const collided = (cause: unknown): Error =>
     cause,
   });
 
-/** Splits the items: each statement must stay within both drivers' parameter limits. */
-export function chunksOf<T>(items: readonly T[], size = 500): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, n) =>
-    items.slice(n * size, (n + 1) * size),
-  );
-}
+/** How many rows one statement lists: it must stay within both drivers' parameter limits. */
+export const ROWS_AT_ONCE = 500;
 
 /**
  * Inserts the rows in the order given. Use the same order everywhere: transactions on the same rows

@@ -1,11 +1,12 @@
 // Stores owned resources as JSON documents, beside the few columns that queries need.
 import { sql } from "kysely";
 import type { Actor } from "../model/access.ts";
+import { chunksOf } from "../model/chunks.ts";
 import { unreadable } from "../model/errors.ts";
 import type { ResourceKind } from "../model/resource.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, countAll, isAmong } from "./database.ts";
+import { countAll, isAmong, ROWS_AT_ONCE } from "./database.ts";
 import { listQuery, matching, ofKind, sizesQuery, workspacesQuery } from "./document-lists.ts";
 import type { Rows } from "./document-lists.ts";
 import { byId, insertIfNew, SHOWN, toRow, toStoredDocument } from "./document-rows.ts";
@@ -213,7 +214,7 @@ async function insertCallIds(
   { kysely }: Database,
   { id, kind, callIds = [] }: NewDocument,
 ): Promise<void> {
-  for (const chunk of chunksOf([...new Set(callIds)]))
+  for (const chunk of chunksOf([...new Set(callIds)], ROWS_AT_ONCE))
     await kysely
       .insertInto("document_calls")
       .values(chunk.map((call_id) => ({ call_id, kind, document_id: id })))

@@ -3,9 +3,10 @@
 import { sql } from "kysely";
 import { identityOf } from "../model/access.ts";
 import type { Ownership } from "../model/access.ts";
+import { chunksOf } from "../model/chunks.ts";
 import { FEWEST_CALLS } from "../model/score.ts";
 import type { Database } from "./database.ts";
-import { chunksOf } from "./database.ts";
+import { ROWS_AT_ONCE } from "./database.ts";
 
 interface OwnPeriod extends Ownership {
   readonly report_type: number;
@@ -49,7 +50,7 @@ async function countScores(
   periods: readonly OwnPeriod[],
 ): Promise<ScoreCount[]> {
   const counted: ScoreCount[] = [];
-  for (const chunk of chunksOf(periods)) {
+  for (const chunk of chunksOf(periods, ROWS_AT_ONCE)) {
     const values = chunk.map(
       ({ owner, owner_org, report_type, start }) => sql`
         (cast(${owner} as text), cast(${owner_org} as text), cast(${report_type} as integer),

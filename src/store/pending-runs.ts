@@ -1,7 +1,8 @@
 // Ordered runs without an outcome: the open side of the ledger.
 import type { ExpressionBuilder } from "kysely";
+import { chunksOf } from "../model/chunks.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, inIndexOrder, inTransaction, isAmong } from "./database.ts";
+import { inIndexOrder, inTransaction, isAmong, ROWS_AT_ONCE } from "./database.ts";
 import { toPendingRow, toPendingRun } from "./pending-rows.ts";
 import type { ExpiredRun, PendingRun, ResultPage, RunPlan, UnpublishedRun } from "./records.ts";
 import { placeOnPage } from "./result-pages.ts";
@@ -165,7 +166,7 @@ async function unpublished(
 
 async function insertNew(database: Database, runs: readonly PendingRun[]): Promise<PendingRun[]> {
   const inserted: PendingRun[] = [];
-  for (const chunk of chunksOf(runs)) {
+  for (const chunk of chunksOf(runs, ROWS_AT_ONCE)) {
     const ended = await withOutcome(database, idsOf(chunk));
     const open = chunk.filter((run) => !ended.has(run.result_id));
     if (open.length === 0) continue;

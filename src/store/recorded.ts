@@ -7,13 +7,14 @@
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
 import type { Owned } from "../model/access.ts";
+import { chunksOf } from "../model/chunks.ts";
 import { DAY_MS } from "../model/periods.ts";
 import type { RecordedBatch, RecordedOutcome, RecordedPlace } from "../model/recorded.ts";
 import { latencyOf, timeOfResult } from "../model/result.ts";
 import type { ReportedResult, ResultCode, WorkflowResult } from "../model/result.ts";
 import { toMicros } from "../model/timing.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, isAmong, textAt } from "./database.ts";
+import { isAmong, textAt } from "./database.ts";
 
 /** Older results are not news: simulated or imported history, for example. */
 const NEWS_MS = DAY_MS;

@@ -1,8 +1,9 @@
 // Pages of results, which are in three tables: results of calls, of workflows, and pending runs.
 import { sql } from "kysely";
 import type { AliasableExpression, RawBuilder, SelectQueryBuilder, Selectable } from "kysely";
+import { chunksOf } from "../model/chunks.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, isAmong } from "./database.ts";
+import { isAmong } from "./database.ts";
 import { numberOf } from "./names.ts";
 import type { ResultPage } from "./records.ts";
 import { windowsOfPage } from "./result-windows.ts";

@@ -1,11 +1,12 @@
 // Opens slots: turns the schedules that are due in a slot into pending runs, page by page, inside
 // the database.
 import { sql } from "kysely";
+import { chunksOf } from "../model/chunks.ts";
 import { MAX_DELAY_SECONDS } from "../model/deployment.ts";
 import { dueKeys, expiryOf, MAX_START_DELAY_MS, MINUTE_MS, nextTrigger } from "../model/slots.ts";
 import { encodeTime, scheduledRunId, TIME_DIGITS } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, countAll, isAmong } from "./database.ts";
+import { countAll, isAmong, ROWS_AT_ONCE } from "./database.ts";
 import { toPendingRun } from "./pending-rows.ts";
 import type { PendingRow } from "./pending-rows.ts";
 import type { Opening, OpeningPage, PendingRun, Position, StoredSchedule } from "./records.ts";
@@ -26,7 +27,7 @@ export function createSlotStore(database: Database) {
         slot_key: 0,
         ...START,
       }));
-      for (const chunk of chunksOf(rows))
+      for (const chunk of chunksOf(rows, ROWS_AT_ONCE))
         await kysely
           .insertInto("opening_slots")
           .values(chunk)

@@ -6,10 +6,10 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { systemClock } from "../runtime/clock.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { chunksOf } from "../model/chunks.ts";
 import { unavailable } from "../model/errors.ts";
 import { textOfInsert } from "./bulk.ts";
 import type { BulkInsert, BulkRow, BulkValue } from "./bulk.ts";
-import { chunksOf } from "./database.ts";
 import type { Database } from "./database.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
 import { kyselyOver } from "./sqlite-executor.ts";
@@ -101,7 +101,7 @@ function openToRead(path: string): DatabaseSync {
 }
 
 /** A few milliseconds of rows: sockets and timers wait no longer. */
-const ROWS_AT_ONCE = 200;
+const ROWS_A_TURN = 200;
 
 /** Runs within Kysely's transaction, which has the writing connection. */
 async function runForEach(
@@ -118,9 +118,9 @@ async function runForEach(
   );
   const { prepared } = statements(text);
   const run = (row: BulkRow) => prepared.run(...columns.map((name) => row[name] as BulkValue));
-  for (const chunk of chunksOf(rows, ROWS_AT_ONCE)) {
+  for (const chunk of chunksOf(rows, ROWS_A_TURN)) {
     guarded(() => chunk.forEach(run));
-    if (rows.length > ROWS_AT_ONCE) await nextTurn();
+    if (rows.length > ROWS_A_TURN) await nextTurn();
   }
 }
 

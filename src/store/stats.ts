@@ -1,6 +1,7 @@
 // Statistics by period, and the single results behind them. Locations and result codes are merged
 // when they are read.
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { chunksOf } from "../model/chunks.ts";
 import { keptPartsOf, PARTS, periodEnd, periodStart } from "../model/periods.ts";
 import { latencyOf } from "../model/result.ts";
 import type { ResultCode } from "../model/result.ts";
@@ -10,7 +11,7 @@ import type { PeriodSummaries } from "../model/stat.ts";
 import { PHASES } from "../model/timing.ts";
 import type { Sample, Summary } from "../model/summary.ts";
 import type { Database } from "./database.ts";
-import { chunksOf, isAmong } from "./database.ts";
+import { isAmong } from "./database.ts";
 import { numberOf } from "./names.ts";
 import type { Direction, PeriodRow, RawEntry, StatQuery } from "./records.ts";
 import {
@@ -151,27 +152,25 @@ const ORDERS = {
 const MOST_PARTS = { HOUR: 1, DAY: 1, WEEK: 7, MONTH: 1, YEAR: 12 } as const;
 
 /** Selects statistics of the parts that make up periods of this kind. */
-function statRows(database: Database, { call_id, kind, location_id }: StatQuery) {
-  const query = database.kysely
+const statRows = (database: Database, { call_id, kind, location_id }: StatQuery) =>
+  database.kysely
     .selectFrom("stats")
     .innerJoin("names as codes", "codes.id", "stats.result")
     .where("call", "=", numberOf(database, call_id))
     .where("kind", "=", numberOf(database, PARTS[kind]))
-    .where("count", ">", 0);
-  return location_id === null
-    ? query
-    : query.where("location", "=", numberOf(database, location_id));
-}
+    .where("count", ">", 0)
+    .$if(location_id !== null, (rows) =>
+      rows.where("location", "=", numberOf(database, location_id as string)),
+    );
 
-function resultRows(database: Database, { call_id, location_id }: Omit<StatQuery, "kind">) {
-  const query = database.kysely
+const resultRows = (database: Database, { call_id, location_id }: Omit<StatQuery, "kind">) =>
+  database.kysely
     .selectFrom("results")
     .innerJoin("names as codes", "codes.id", "results.result")
-    .where("call", "=", numberOf(database, call_id));
-  return location_id === null
-    ? query
-    : query.where("location", "=", numberOf(database, location_id));
-}
+    .where("call", "=", numberOf(database, call_id))
+    .$if(location_id !== null, (rows) =>
+      rows.where("location", "=", numberOf(database, location_id as string)),
+    );
 
 /** Parts per statement: it blocks the process if the database is embedded. */
 const PARTS_AT_ONCE = 12;

@@ -10,7 +10,7 @@ import { skewness, standardDeviation } from "../../src/model/summary.ts";
 import type { Workflow } from "../../src/model/workflow.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { chunksOf } from "../../src/store/database.ts";
+import { chunksOf } from "../../src/model/chunks.ts";
 import type { Database } from "../../src/store/database.ts";
 import { createPendingRunStore } from "../../src/store/pending-runs.ts";
 import { openPostgres } from "../../src/store/postgres.ts";

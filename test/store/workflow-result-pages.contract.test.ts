@@ -6,7 +6,7 @@ import { parseInstant } from "../../src/model/instant.ts";
 import type { WorkflowResult } from "../../src/model/result.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { chunksOf } from "../../src/store/database.ts";
+import { chunksOf } from "../../src/model/chunks.ts";
 import type { Database } from "../../src/store/database.ts";
 import { openPostgres } from "../../src/store/postgres.ts";
 import type { PendingRun, ResultPage } from "../../src/store/records.ts";
