@@ -4,6 +4,7 @@ import { canRead, isOwner } from "../model/access.ts";
 import type { Actor } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
 import { dayOf, firstHour } from "../model/call-overview.ts";
+import { chunksOf } from "../model/chunks.ts";
 import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { readStates, shownResult } from "./call-states.ts";
@@ -19,8 +20,8 @@ export async function overviewOf(
 ): Promise<readonly unknown[]> {
   const now = await store.now();
   const shown: unknown[] = [];
-  for (let at = 0; at < calls.length; at += CALLS_AT_ONCE) {
-    shown.push(...(await overviewOfSome(store, reader, calls.slice(at, at + CALLS_AT_ONCE), now)));
+  for (const some of chunksOf(calls, CALLS_AT_ONCE)) {
+    shown.push(...(await overviewOfSome(store, reader, some, now)));
     await nextTurn();
   }
   return shown;

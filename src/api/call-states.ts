@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { isOwner } from "../model/access.ts";
 import type { Actor } from "../model/access.ts";
 import { stateNow } from "../model/call-state.ts";
+import { chunksOf } from "../model/chunks.ts";
 import { formatInstant } from "../model/instant.ts";
 import { categoryOf } from "../model/result.ts";
 import type { Store } from "../store/store.ts";
@@ -46,9 +47,8 @@ export async function readStates(
     [...all].map((location_id) => ({ call_id, location_id })),
   );
   const newest = new Map<string, Outcome>();
-  for (let at = 0; at < places.length; at += PLACES_AT_ONCE) {
-    const some = await callOverview.newestAt(places.slice(at, at + PLACES_AT_ONCE), now);
-    for (const { call_id, ...outcome } of some)
+  for (const some of chunksOf(places, PLACES_AT_ONCE)) {
+    for (const { call_id, ...outcome } of await callOverview.newestAt(some, now))
       newest.set(placeOf(call_id, outcome.location_id), outcome);
     await nextTurn();
   }

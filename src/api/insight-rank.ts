@@ -1,6 +1,7 @@
 // Ranks calls by their latest scores in the last closed periods.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Principal } from "../model/access.ts";
+import { chunksOf } from "../model/chunks.ts";
 import { insightId } from "../model/insight.ts";
 import type { InsightKind } from "../model/insight.ts";
 import { formatInstant } from "../model/instant.ts";
@@ -85,8 +86,7 @@ async function readRanked(
   const byNumber = new Map([...byCall.values()].map((scores) => [scores.at(-1)?.number, scores]));
   const numbers = [...byNumber.keys()].filter((number) => number !== undefined);
   const ranked: Ranked[] = [];
-  for (let n = 0; n < numbers.length; n += READ_AT_ONCE) {
-    const some = numbers.slice(n, n + READ_AT_ONCE);
+  for (const some of chunksOf(numbers, READ_AT_ONCE)) {
     const found = await store.insights.ofNumbers(some);
     const before = some.flatMap((number) => reportBefore(kind, byNumber.get(number) ?? []) ?? []);
     const earlier = await store.insights.ofNumbers(before);

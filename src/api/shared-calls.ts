@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { canRead } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
+import { chunksOf } from "../model/chunks.ts";
 import { callIdsOf } from "../model/report.ts";
 import type { Report } from "../model/report.ts";
 import type { StoredDocument } from "../store/records.ts";
@@ -55,8 +56,8 @@ async function* openCalls(
   principal: Principal,
   ids: readonly string[],
 ): AsyncGenerator<StoredDocument> {
-  for (let at = 0; at < ids.length; at += CALLS_AT_ONCE) {
-    const found = await documents.getMany("call", ids.slice(at, at + CALLS_AT_ONCE));
+  for (const some of chunksOf(ids, CALLS_AT_ONCE)) {
+    const found = await documents.getMany("call", some);
     yield* found.filter((stored) => isOpen(part, principal, stored));
     await nextTurn();
   }

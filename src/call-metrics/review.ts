@@ -1,5 +1,6 @@
 // Looks up the calls behind the metrics: their names, and whether they still run.
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { chunksOf } from "../model/chunks.ts";
 import { parseInstant } from "../model/instant.ts";
 import { MINUTE_MS } from "../model/slots.ts";
 import { labelTextOf } from "../runtime/exposition.ts";
@@ -54,7 +55,7 @@ async function readCalls(
   ids: ReadonlySet<string>,
 ): Promise<Map<string, MonitoredCall>> {
   const calls = new Map<string, MonitoredCall>();
-  for (const some of pagesOf([...ids])) {
+  for (const some of chunksOf([...ids], CALLS_A_QUERY)) {
     for (const call of await store.monitoredCalls.list(some)) calls.set(call.id, call);
     await nextTurn();
   }
@@ -67,7 +68,7 @@ async function readFrequencies(
   targetIds: ReadonlySet<string>,
 ): Promise<Map<string, number>> {
   const frequencies = new Map<string, number>();
-  for (const some of pagesOf([...targetIds])) {
+  for (const some of chunksOf([...targetIds], CALLS_A_QUERY)) {
     for (const { target_id, location_id, frequency } of await store.monitoredCalls.frequenciesOf(
       some,
     )) {
@@ -85,8 +86,3 @@ export async function forgetHidden(store: Store, hidden: Memory): Promise<void> 
   const calls = await readCalls(store, new Set(ids));
   for (const id of ids) if (!calls.get(id)?.isHidden) hidden.delete(id);
 }
-
-const pagesOf = (ids: readonly string[]): string[][] =>
-  Array.from({ length: Math.ceil(ids.length / CALLS_A_QUERY) }, (_, n) =>
-    ids.slice(n * CALLS_A_QUERY, (n + 1) * CALLS_A_QUERY),
-  );
