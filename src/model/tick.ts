@@ -2,6 +2,7 @@
 import type { Static } from "typebox";
 import { AuthorizationSchema } from "./authorization.ts";
 import { chunksOf } from "./chunks.ts";
+import { hashOf } from "./hash.ts";
 import { Type } from "./type.ts";
 import { createValidator } from "./validate.ts";
 
@@ -89,16 +90,10 @@ export const isLate = (tick: Tick, start: number): boolean => start - startOf(ti
 
 /**
  * Returns 0 to 999 ms: always the same for one deployment, and evenly spread over deployments, even
- * those whose ids differ little. Uses FNV-1a with the final mix of MurmurHash3.
+ * those whose ids differ little.
  */
-export function placeInSecond(deploymentId: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < deploymentId.length; at += 1)
-    hash = Math.imul(hash ^ deploymentId.charCodeAt(at), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return Math.floor((((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32) * 1000);
-}
+export const placeInSecond = (deploymentId: string): number =>
+  Math.floor((hashOf(deploymentId) / 2 ** 32) * 1000);
 
 /** Ticks of one location that are due in the same second share messages of this size. */
 export const MAX_TICKS_PER_MESSAGE = 50;

@@ -1,25 +1,14 @@
 // Random numbers that follow from a key: the same key gives the same numbers. Not for secrets.
+import { hashOf, mixed } from "../model/hash.ts";
 
 export type Random = ReturnType<typeof createRandom>;
 
-/** FNV-1a over the parts, with the final mix of MurmurHash3: 32 bits. */
-export function keyOf(...parts: readonly (string | number)[]): number {
-  const text = parts.join("\0");
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1)
-    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return mixed(hash);
-}
+/** 32 bits that follow from the parts. */
+export const keyOf = (...parts: readonly (string | number)[]): number => hashOf(parts.join("\0"));
 
 /** The key of the nth part of what `key` stands for; cheaper than `keyOf`. */
 export const partOfKey = (key: number, n: number): number =>
   mixed(key ^ mixed(Math.imul(n, 0x9e3779b1)));
-
-function mixed(hash: number): number {
-  let bits = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
-  return (bits ^ (bits >>> 16)) >>> 0;
-}
 
 /** The generator is mulberry32, by Tommy Ettinger, in the public domain. */
 export function createRandom(key: number) {
@@ -35,8 +24,6 @@ export function createRandom(key: number) {
   const normal = (): number =>
     Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next());
   return {
-    next,
-    normal,
     chance: (share: number): boolean => next() < share,
     between: (low: number, high: number): number => low + (high - low) * next(),
     /** Log-normally distributed: half are below the median. */
