@@ -2,6 +2,7 @@
 import { count } from "../model/count.ts";
 import { formatPeriodTime } from "../model/instant.ts";
 import { MINUTE_MS, newestOpenSlot, SCHEDULER_LEASE } from "../model/slots.ts";
+import { sum } from "../model/sum.ts";
 import type { Inspection } from "../store/inspection.ts";
 import type { Check } from "./check.ts";
 import { percent } from "./amounts.ts";
@@ -94,7 +95,7 @@ function soundRuns(due: number, span: string): string {
 }
 
 function missedFinding({ due, missed }: LedgerFacts, span: string): Finding {
-  const all = [...missed.values()].reduce((sum, one) => sum + one, 0);
+  const all = sum(missed.values());
   const reasons = reasonsOf(missed);
   const shown = reasons
     .slice(0, 3)
@@ -120,7 +121,7 @@ function reasonsOf(missed: LedgerFacts["missed"]): { message: string; runs: numb
   return [...byCode.values()]
     .map((same) => ({
       message: same[0]?.[0] ?? "",
-      runs: same.reduce((sum, [, runs]) => sum + runs, 0),
+      runs: sum(same.map(([, runs]) => runs)),
     }))
     .toSorted((a, b) => b.runs - a.runs);
 }

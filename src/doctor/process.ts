@@ -2,6 +2,7 @@
 import { isAgent } from "../config/config.ts";
 import { count } from "../model/count.ts";
 import { HEARTBEATS_OF_SILENCE } from "../model/heartbeat.ts";
+import { sum } from "../model/sum.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
@@ -89,8 +90,8 @@ export const spoolCheck = ({ config, spools }: Ground): Check => ({
 function spoolFinding(spools: readonly SpoolFacts[]): Finding {
   const full = spools.filter(({ reports }) => reports > 0);
   if (full.length === 0) return ok("no report waits on this machine's disk");
-  const reports = full.reduce((sum, each) => sum + each.reports, 0);
-  const bytes = full.reduce((sum, each) => sum + each.bytes, 0);
+  const reports = sum(full.map((each) => each.reports));
+  const bytes = sum(full.map((each) => each.bytes));
   return warning(
     `${count(reports, "report")} (${sizeOf(bytes)}) ${reports === 1 ? "waits" : "wait"} in ${full.map(({ file }) => file).join(", ")} (allowed: 0)`,
     "if NATS or the hub was down, wait; otherwise start the agent, and look for `bus did not accept` in its log",

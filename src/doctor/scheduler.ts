@@ -2,6 +2,7 @@
 import { count } from "../model/count.ts";
 import { formatPeriodTime } from "../model/instant.ts";
 import { MINUTE_MS, newestOpenSlot, SCHEDULER_LEASE } from "../model/slots.ts";
+import { sum } from "../model/sum.ts";
 import type { Check } from "./check.ts";
 import { lengthOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
@@ -38,8 +39,6 @@ export const schedulerCheck = (ground: Ground): Check => ({
     });
   },
 });
-
-const sum = (numbers: Iterable<number>): number => [...numbers].reduce((all, one) => all + one, 0);
 
 const START = "start a process with the role scheduler, and look at its log";
 /** A beat comes every second; a pause of the machine may hold it up. */

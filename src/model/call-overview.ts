@@ -3,6 +3,7 @@ import { formatPeriodTime } from "./instant.ts";
 import { HOUR_MS, periodStart } from "./periods.ts";
 import { categoryOf } from "./result.ts";
 import type { ResultCategory, ResultCode } from "./result.ts";
+import { sum } from "./sum.ts";
 import { EMPTY_SUMMARY, percentiles } from "./summary.ts";
 
 export const HOURS = 24;
@@ -60,5 +61,3 @@ export function dayOf(
   const pass_percent = count === 0 ? null : (100 * passed) / count;
   return { time: formatPeriodTime(from), count, pass_percent, p50, p95, missed, hours };
 }
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);

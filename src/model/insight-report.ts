@@ -13,6 +13,7 @@ import type { ResultCode } from "./result.ts";
 import type { LatencyCount, LocationLatencies, LocationSpread, Score } from "./score.ts";
 import { advancedStatOf } from "./stat.ts";
 import type { AdvancedStat, PeriodSummaries } from "./stat.ts";
+import { sum } from "./sum.ts";
 import { NO_PHASES } from "./timing.ts";
 
 /** How many results at a location ended with this code and took this long. */
@@ -171,5 +172,3 @@ function hourOf(time: number, results: readonly HourResults[]): HourInsight {
     mean_test_length: count === 0 ? null : total / count,
   };
 }
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);

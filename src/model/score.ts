@@ -1,6 +1,7 @@
 // The score of a call over a week or a month, computed from its single results. docs/insights.md
 // explains each part. The order of the results does not matter: latencies are counted, then read in
 // ascending order.
+import { sum } from "./sum.ts";
 
 /** A latency in whole milliseconds, and how many of the calls that passed took that long. */
 export interface LatencyCount {
@@ -225,7 +226,5 @@ const squaresOf = (counts: readonly LatencyCount[], mean: number): number =>
 /** The population standard deviation. */
 const deviationOf = (counts: readonly LatencyCount[], mean: number): number =>
   Math.sqrt(share(squaresOf(counts, mean), countOf(counts)));
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
 
 const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);

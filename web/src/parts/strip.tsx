@@ -1,6 +1,7 @@
 // 24 hours as bars: how many calls passed, warned, failed and were missed in each. The worst
 // decides the colour and the height of the bar.
 import { HOUR_MS } from "../../../src/model/periods.ts";
+import { sum } from "../../../src/model/sum.ts";
 import { formatCount } from "./number.ts";
 import { formatTime } from "./time.tsx";
 
@@ -51,8 +52,6 @@ export function Strip({ time, hours }: StripHours) {
     </svg>
   );
 }
-
-const sum = (counts: readonly number[]): number => counts.reduce((a, b) => a + b, 0);
 
 const inWords = (counts: readonly (readonly [Lane, number])[]): string =>
   counts

@@ -1,4 +1,5 @@
 // How many runs of the last 24 hours were made, passed and missed.
+import { sum } from "../../../../src/model/sum.ts";
 
 interface Hour {
   readonly count: number;
@@ -20,5 +21,3 @@ export function countsOf(every: readonly Hour[], missed: readonly Hour[]): DayCo
 }
 
 const countOf = ({ count }: Hour): number => count;
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
