@@ -1,9 +1,7 @@
 // Reads, sets and lists fields of the API's objects by their paths, such as `request.url`.
+import { isObject } from "../model/json.ts";
 import { harmless } from "./text.ts";
 import type { Json } from "./api.ts";
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Returns undefined if the object has no such field. */
 export const fieldOf = (object: Json, path: string): unknown =>

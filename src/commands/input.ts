@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import type { Json } from "../client/api.ts";
 import { invalid } from "../model/errors.ts";
+import { isObject } from "../model/json.ts";
 import { show } from "../model/validate.ts";
 
 /** Reads stdin to its end, however slowly it arrives. */
@@ -19,7 +20,7 @@ export async function readJsonFile(file: string): Promise<Json> {
   }
   try {
     const value: unknown = JSON.parse(content);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+    if (isObject(value)) return value;
   } catch (cause) {
     const why = (cause as Error).message.replaceAll(/\s+/g, " ");
     throw invalid(`--file: ${show(file)} is not JSON (${why})`, { cause });

@@ -2,10 +2,10 @@
 // and how they are merged into a document.
 import type { TArray, TObject, TSchema } from "typebox";
 import { Ignored, mark, nullable } from "./fields.ts";
+import { isObject } from "./json.ts";
+import type { Json } from "./json.ts";
 import { hasSecrets, isHidden } from "./secrets.ts";
 import { Type } from "./type.ts";
-
-export type Json = Record<string, unknown>;
 
 interface Node {
   readonly type?: string;
@@ -50,10 +50,12 @@ function objectBody(schema: TObject, verb: Verb, marker: Record<string, TSchema>
 function innerSchema(child: TSchema, verb: Verb): TSchema {
   const { readOnly, namedByUser, items } = child as Partial<TArray> & Node;
   if (readOnly) return Ignored;
-  if (isObject(child)) return objectBody(child as TObject, verb);
+  if (hasProperties(child)) return objectBody(child as TObject, verb);
   if (namedByUser) return withRemovals(child, verb);
   // Updates replace arrays: their items are new.
-  return items && isObject(items) ? mark(child, { items: innerSchema(items, "create") }) : child;
+  return items && hasProperties(items)
+    ? mark(child, { items: innerSchema(items, "create") })
+    : child;
 }
 
 /** A map in which null removes a name. */
@@ -89,7 +91,7 @@ function isRequired(node: Node, verb: Verb): boolean {
   return verb === "create" || node.requiredAlways === true;
 }
 
-const isObject = (schema: TSchema): boolean => (schema as Node).properties !== undefined;
+const hasProperties = (schema: TSchema): boolean => (schema as Node).properties !== undefined;
 
 /** Returns a value of a create body with its defaults; undefined if there is neither. */
 export function withDefaults(schema: Node, value: unknown): unknown {
@@ -113,7 +115,7 @@ export function withDefaults(schema: Node, value: unknown): unknown {
 export function withItemDefaults(schema: Node, value: unknown): unknown {
   const { items, properties } = schema;
   if (items && Array.isArray(value)) return value.map((item) => withDefaults(items, item));
-  if (!properties || !isPlain(value)) return value;
+  if (!properties || !isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => {
       const child = childOf(schema, name);
@@ -127,7 +129,7 @@ export function merge(document: Json, change: Json): Json {
   const merged: Json = { ...document };
   for (const [name, value] of Object.entries(change)) {
     const before = merged[name];
-    merged[name] = isPlain(before) && isPlain(value) ? merge(before, value) : value;
+    merged[name] = isObject(before) && isObject(value) ? merge(before, value) : value;
   }
   return merged;
 }
@@ -138,7 +140,7 @@ export const withoutReadOnly = (schema: Node, body: Json): Json =>
     Object.entries(body).map(([name, value]) => {
       const child = childOf(schema, name);
       if (child?.readOnly) return [name, undefined];
-      return [name, child && isPlain(value) ? withoutReadOnly(child, value) : value];
+      return [name, child && isObject(value) ? withoutReadOnly(child, value) : value];
     }),
   );
 
@@ -148,7 +150,7 @@ export const withoutRemoved = (schema: Node, document: Json): Json =>
     Object.entries(document).map(([name, value]) => {
       const child = childOf(schema, name);
       if (schema.namedByUser && !child && value === null) return [name, undefined];
-      return [name, child && isPlain(value) ? withoutRemoved(child, value) : value];
+      return [name, child && isObject(value) ? withoutRemoved(child, value) : value];
     }),
   );
 
@@ -157,6 +159,3 @@ const childOf = ({ properties = {} }: Node, name: string): Node | undefined =>
 
 const onlyGiven = (entries: readonly (readonly [name: string, value: unknown])[]): Json =>
   Object.fromEntries(entries.filter(([, value]) => value !== undefined));
-
-const isPlain = (value: unknown): value is Json =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

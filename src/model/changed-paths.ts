@@ -1,5 +1,6 @@
 // Names the fields of a document that an update changed, for the audit trail.
 import type { TSchema } from "typebox";
+import { isObject } from "./json.ts";
 import { isSecret, nodesAt, withBranches } from "./secrets.ts";
 import type { Node } from "./secrets.ts";
 import { RENEWAL_ERROR } from "./token-renewal.ts";
@@ -48,6 +49,3 @@ function differences(
 
 const shortened = (name: string): string =>
   name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME).toWellFormed()}…` : name;
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

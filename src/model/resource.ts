@@ -9,8 +9,8 @@ import {
   withoutReadOnly,
   withoutRemoved,
 } from "./body.ts";
-import type { Json } from "./body.ts";
 import { formatInstant } from "./instant.ts";
+import type { Json } from "./json.ts";
 import { createValidator, summarizeFaults } from "./validate.ts";
 import { invalid } from "./errors.ts";
 

@@ -5,6 +5,7 @@ import { isIP } from "node:net";
 import type { LookupFunction } from "node:net";
 import { callbackify } from "node:util";
 import { gunzipSync } from "node:zlib";
+import { isObject } from "../model/json.ts";
 import { createMask } from "../model/mask.ts";
 import type { EgressRules } from "../net/egress.ts";
 import { limitReading } from "../net/limit-reading.ts";
@@ -136,9 +137,7 @@ function parsed(content: Uint8Array, isGzip: boolean): Record<string, unknown> |
   try {
     const plain = isGzip ? gunzipSync(content, { maxOutputLength: MAX_ANSWER_BYTES }) : content;
     const value: unknown = JSON.parse(new TextDecoder().decode(plain));
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? { ...value }
-      : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

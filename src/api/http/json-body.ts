@@ -2,6 +2,7 @@
 // parsers disagree on.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { invalid } from "../../model/errors.ts";
+import { isObject } from "../../model/json.ts";
 import { show, unexpected } from "../../model/validate.ts";
 import { HttpError } from "./errors.ts";
 
@@ -45,10 +46,9 @@ export function parseJsonBody(bytes: Uint8Array): Record<string, unknown> | unde
   const text = decode(bytes);
   checkSize(bytes);
   const value = parse(text);
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw invalid(`body: ${show(value)} is not of type object`);
+  if (!isObject(value)) throw invalid(`body: ${show(value)} is not of type object`);
   checkTokens(text);
-  return value as Record<string, unknown>;
+  return value;
 }
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
