@@ -2,6 +2,7 @@
 import type { KeyValue } from "../model/fields.ts";
 import { isFramingHeader } from "../model/framing-headers.ts";
 import { hasControlCharacter, isToken, repeatedName } from "../model/header.ts";
+import { percentEncoded } from "../model/percent-encoding.ts";
 import type { TickCall } from "../model/tick.ts";
 import { callPart, spanIdOf, traceIdOf } from "../runtime/span-ids.ts";
 import { MAX_URL_LENGTH } from "./http/http-request.ts";
@@ -39,16 +40,15 @@ function buildUrl({ request: { url, parameters } }: TickCall): URL | string {
     return "the URL is not a valid http or https URL";
   const parsed = new URL(url);
   if (parsed.username !== "" || parsed.password !== "") return "the URL contains credentials";
-  const added = parameters.map(({ key, value }) => `${encode(key)}=${encode(value)}`).join("&");
+  const added = parameters
+    .map(({ key, value }) => `${percentEncoded(key)}=${percentEncoded(value)}`)
+    .join("&");
   if (added !== "") parsed.search = parsed.search === "" ? added : `${parsed.search}&${added}`;
   parsed.hash = "";
   return parsed.href.length > MAX_URL_LENGTH
     ? `the URL is longer than ${MAX_URL_LENGTH} characters`
     : parsed;
 }
-
-// A lone surrogate becomes U+FFFD, as in every URL: UTF-8 cannot encode it.
-const encode = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 function headersFault(headers: readonly KeyValue[]): string | undefined {
   let bytes = 0;

@@ -1,4 +1,5 @@
 // Encodes the values of variables for their place in the text.
+import { percentEncoded } from "./percent-encoding.ts";
 
 /** The kind of text that a value lands in. */
 export type Landing = "text" | "url" | "json" | "form" | "xml";
@@ -31,8 +32,6 @@ const PLAIN: ValueEncoder = {
   encode: (value) => value ?? "",
   end: () => undefined,
 };
-
-const percentEncoded = (value: string): string => encodeURIComponent(value.toWellFormed());
 
 /** WHATWG URL, application/x-www-form-urlencoded: a space is a plus sign. */
 const asForm = (value: string): string => percentEncoded(value).replaceAll("%20", "+");

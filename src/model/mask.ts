@@ -1,5 +1,6 @@
 // Masks credentials by the names of their headers and parameters, and secrets anywhere in a text.
 import type { KeyValue } from "./fields.ts";
+import { percentDecoded } from "./percent-encoding.ts";
 import { formsOf } from "./secret-forms.ts";
 
 export const MASK = "********";
@@ -48,16 +49,8 @@ export const maskUrl = (url: string): string =>
   url
     .replace(/^([a-z]+:\/\/)[^/?#]*@/i, `$1${MASK}@`)
     .replace(/([?&#])([^=&?#]*)=([^&#]*)/g, (whole, mark, name) =>
-      isCredential(decoded(name)) ? `${mark}${name}=${MASK}` : whole,
+      isCredential(percentDecoded(name)) ? `${mark}${name}=${MASK}` : whole,
     );
-
-function decoded(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
-}
 
 /** Masking shorter values would obliterate most texts. */
 const SHORTEST_SECRET = 4;

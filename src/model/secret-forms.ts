@@ -1,4 +1,5 @@
 // The forms in which a secret is sent or comes back: as it is, and encoded.
+import { percentEncoded } from "./percent-encoding.ts";
 
 /** These characters are the same in every encoding. */
 const PLAIN = /^[A-Za-z0-9]*$/;
@@ -25,7 +26,7 @@ function base64Of(value: string): string[] {
 
 function encodingsOf(text: string): string[] {
   if (PLAIN.test(text)) return [text];
-  const component = componentOf(text);
+  const component = percentEncoded(text);
   const query = component.replaceAll("'", "%27");
   const xml = htmlOf(text, "&quot;", "&apos;");
   const sent = [component, query, withPlus(component), jsonOf(text), xml];
@@ -42,16 +43,13 @@ function encodingsOf(text: string): string[] {
 /** A form that was sent, quoted again in JSON, in a URL or in form data. */
 const encodedAgain = (form: string): string[] => [
   jsonOf(form),
-  componentOf(form),
+  percentEncoded(form),
   new URLSearchParams([["", form]]).toString().slice(1),
 ];
 
 const lower = (escape: string): string => escape.toLowerCase();
 
 type Hex = (escape: string) => string;
-
-/** encodeURIComponent; a lone surrogate becomes U+FFFD, as in every URL. */
-const componentOf = (text: string): string => encodeURIComponent(text.toWellFormed());
 
 const withPlus = (text: string): string => text.replaceAll("%20", "+");
 

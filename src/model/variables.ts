@@ -3,6 +3,7 @@
 import { createValueEncoder, isJson, VariableFault } from "./encode-value.ts";
 import type { Landing } from "./encode-value.ts";
 import { formatInstant } from "./instant.ts";
+import { percentDecoded } from "./percent-encoding.ts";
 
 export interface Variable {
   /** Null becomes `null` in JSON outside strings, and empty text elsewhere. */
@@ -110,7 +111,7 @@ function referenceOf(match: RegExpMatchArray, scope: Scope): Reference {
       variable: scope.system(system.toUpperCase()),
       weak: underscores !== undefined,
     };
-  const name = braces ?? decoded(encodedBraces ?? "");
+  const name = braces ?? percentDecoded(encodedBraces ?? "");
   const variable = scope.environment(name.trim());
   return { written, variable, weak: false };
 }
@@ -124,18 +125,10 @@ export function environmentNames(texts: Iterable<string>): string[] {
   const names = new Set<string>();
   for (const text of texts)
     for (const [, , braces, encodedBraces] of text.matchAll(IN_TEXT)) {
-      const name = braces ?? (encodedBraces && decoded(encodedBraces));
+      const name = braces ?? (encodedBraces && percentDecoded(encodedBraces));
       if (name !== undefined) names.add(name.trim());
     }
   return [...names];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 // One JSON document or several in sequence: application/x-ndjson, application/jsonl,

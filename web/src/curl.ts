@@ -2,6 +2,7 @@
 import { split } from "shlex";
 import type { KeyValue } from "../../src/model/fields.ts";
 import { isFramingHeader } from "../../src/model/framing-headers.ts";
+import { percentDecoded } from "../../src/model/percent-encoding.ts";
 import { applyOption } from "./curl-effects.ts";
 import type { BasicCredentials, Command } from "./curl-effects.ts";
 import { readOptions } from "./curl-options.ts";
@@ -177,13 +178,8 @@ function readUrl(written: string, notes: string[]): Pick<CurlRequest, "url" | "b
     /^([a-z]+:\/\/)([^/?#@]*)@(.*)$/is.exec(url) ?? [];
   if (scheme === "") return { url, basic: null };
   const [, user = "", password = ""] = /^([^:]*):?(.*)$/s.exec(userinfo) ?? [];
-  return { url: scheme + rest, basic: { user: decoded(user), password: decoded(password) } };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return {
+    url: scheme + rest,
+    basic: { user: percentDecoded(user), password: percentDecoded(password) },
+  };
 }
