@@ -75,7 +75,7 @@ export async function openStore({
     if (!migrates) await assertMigrated(database.kysely);
     else if (!(await hasSchema(database.kysely))) {
       const wasEmpty = !(await hasTable(database.kysely, "kysely_migration"));
-      const applied = await migrateAt(location, database);
+      const applied = "url" in location ? await migrateServer(location) : await migrate(database);
       if (!wasEmpty && applied.length > 0) onMigrated?.(NEWEST);
     }
     if (usesSecrets) await store.masterKeys.claim();
@@ -101,9 +101,6 @@ export async function migrateStore({
 
 /** Loads the PostgreSQL packages, which a file database does not need. */
 const loadPostgres = () => import("./postgres.ts");
-
-const migrateAt = (location: StoreOptions["location"], database: Database): Promise<string[]> =>
-  "url" in location ? migrateServer(location) : migrate(database);
 
 /** Migrates without a statement timeout: a large table takes its time. */
 async function migrateServer(server: Server): Promise<string[]> {

@@ -13,9 +13,8 @@ import { divideByDays } from "./partitions.ts";
 import type { DividedTable } from "./partitions.ts";
 import { openPostgres } from "./postgres.ts";
 import type { PostgresOptions } from "./postgres.ts";
-import { explainedOf } from "./open-store.ts";
+import { explainedOf, migrateStore } from "./open-store.ts";
 import { noteSpans } from "./result-days.ts";
-import { openSqlite } from "./sqlite.ts";
 import { checkTable } from "./transfer-check.ts";
 import { columnsOf, TABLES, tablesWithRows } from "./transfer-tables.ts";
 import type { Column, Table } from "./transfer-tables.ts";
@@ -50,7 +49,7 @@ export async function transfer(options: TransferOptions): Promise<Transferred> {
   try {
     await refuseFilled(target, server.url);
     await migrate(target);
-    const schema = (await migrateFile(file, clock)).at(-1);
+    const schema = (await migrateStore({ location: { file }, clock })).at(-1);
     if (schema !== undefined) options.onMigrated(schema);
     using source = openSource(file);
     const transferred = await target.kysely.transaction().execute(async (kysely) => {
@@ -76,16 +75,6 @@ async function refuseFilled(target: Database, url: string): Promise<void> {
   throw new Error(
     `the database at ${databaseAddressOf(url)} is not empty (${filled.join(", ")}): name a new one`,
   );
-}
-
-/** Returns the names of the migrations that the file lacked. */
-async function migrateFile(path: string, clock: Clock): Promise<string[]> {
-  const database = openSqlite({ path, clock });
-  try {
-    return await migrate(database);
-  } finally {
-    await database.kysely.destroy();
-  }
 }
 
 /** Opens the file to be read as of one instant. */
