@@ -39,10 +39,10 @@ export async function backUp(options: BackupOptions): Promise<Contents> {
     await snapshot.copyTo(partial, onCopied);
     onChecking();
     const rows = checkCopy(partial, snapshot);
-    const { bytes, ...contents } = contentsOf(snapshot, partial);
+    const contents = contentsOf(snapshot, partial);
     refuseTaken(to, replaces);
     place(partial, to);
-    return { ...contents, bytes, rows };
+    return { ...contents, rows };
   } catch (cause) {
     throw unwritable(to, cause);
   } finally {

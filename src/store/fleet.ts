@@ -10,7 +10,7 @@ import { textAt } from "./database.ts";
 import { cursorOf } from "./leases.ts";
 import type { PendingAt } from "./records.ts";
 import { FOR_EVER } from "./schedules.ts";
-import { createInsightMarks } from "./stale-insights.ts";
+import { listStale } from "./stale-insights.ts";
 
 /** A page of deployments, counted. */
 export interface CountedDeployments {
@@ -135,7 +135,7 @@ async function overdueSince(database: Database, now: number): Promise<number | u
   const until = now - INSIGHT_DELAY_MS;
   const cursor = await cursorOf(database, INSIGHTS_LEASE);
   const unmarked = cursor === null ? [] : closedBetween(cursor, until);
-  const stale = await createInsightMarks(database).listStale(until, undefined, STALE_LOOKED_AT);
+  const stale = await listStale(database, until, undefined, STALE_LOOKED_AT);
   const since = [
     ...unmarked.map(({ end }) => end + INSIGHT_DELAY_MS),
     // A mark's version starts as the time of its creation.

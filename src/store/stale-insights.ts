@@ -157,7 +157,7 @@ async function readCalls(
   return (await query.execute()).map(({ call_id }) => call_id);
 }
 
-async function listStale(
+export async function listStale(
   database: Database,
   until: number,
   after: StaleInsight | undefined,
