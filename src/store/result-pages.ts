@@ -3,8 +3,7 @@ import { sql } from "kysely";
 import type { AliasableExpression, RawBuilder, SelectQueryBuilder, Selectable } from "kysely";
 import { chunksOf } from "../model/chunks.ts";
 import type { Database } from "./database.ts";
-import { isAmong } from "./database.ts";
-import { numberOf } from "./names.ts";
+import { numberOf, numbersAmong } from "./names.ts";
 import type { ResultPage } from "./records.ts";
 import { windowsOfPage } from "./result-windows.ts";
 import type { Schema } from "./schema.ts";
@@ -138,9 +137,3 @@ const ANY_ID = sql<boolean>`true`;
 const RESULT_PLACE = { id: "id", time: "time" };
 
 type Ids = SelectQueryBuilder<Schema, never, { id: string }>;
-
-const numbersAmong = (database: Database, names: readonly string[]) =>
-  database.kysely
-    .selectFrom("names")
-    .select("id")
-    .where(isAmong(database, "name", names));

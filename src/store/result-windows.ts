@@ -6,8 +6,7 @@ import type { RawBuilder } from "kysely";
 import { DAY_MS, periodEnd, periodStart } from "../model/periods.ts";
 import { decodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
-import { isAmong } from "./database.ts";
-import { numberOf } from "./names.ts";
+import { numberOf, numbersAmong } from "./names.ts";
 import type { ResultPage } from "./records.ts";
 import { expiredBefore, idsBetween, readSpans } from "./result-days.ts";
 import type { Spans, TimeRange } from "./result-days.ts";
@@ -63,10 +62,7 @@ async function countedDays(
     .where("count", ">", 0);
   if (location_id !== undefined)
     days = days.where("location", "=", numberOf(database, location_id));
-  if (codes) {
-    const numbers = database.kysely.selectFrom("names").select("id");
-    days = days.where("result", "in", numbers.where(isAmong(database, "name", codes)));
-  }
+  if (codes) days = days.where("result", "in", numbersAmong(database, codes));
   return days.groupBy("period").orderBy("period", order).limit(most).execute();
 }
 
