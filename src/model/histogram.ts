@@ -1,6 +1,6 @@
 // The histogram of a call's latencies over some periods, and where its outliers begin, computed
 // from the counters of summaries without the single results.
-import { categoryOf, MADE_CODES } from "./result.ts";
+import { categoryOf, MADE_CODES, PASSED_CODES } from "./result.ts";
 import type { ResultCode } from "./result.ts";
 import { measureLocation } from "./score.ts";
 import { codesOfType, select } from "./stat.ts";
@@ -81,15 +81,13 @@ const bucketsOf = (buckets: ReadonlyMap<number, number>): Bucket[] =>
     .toSorted(([a], [b]) => a - b)
     .map(([from, count]) => ({ from, to: endOfBucket(from), count }));
 
-const PASSED = MADE_CODES.filter((code) => categoryOf(code) === "PASS");
-
 /**
  * Applies `measureLocation` to the latencies that the buckets stand for: exact below 256 ms, within
  * 1 % above. Counters do not show which results are uncertain; in a report, these are no outliers.
  */
 function spreadOf(location_id: string, summaries: PeriodSummaries): Spread {
   const made = select(summaries, MADE_CODES).count;
-  const summary = select(summaries, PASSED);
+  const summary = select(summaries, PASSED_CODES);
   const uncounted = summary.count === 0 ? 0 : null;
   const none = { q1: null, median: null, q3: null, outlier_from: null, outliers: uncounted };
   if (!isInBuckets(summary)) return { location_id, made, passed: summary.count, ...none };

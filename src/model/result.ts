@@ -53,6 +53,10 @@ export const MADE_CODES: readonly ResultCode[] = RESULT_CODES.filter(
   (code) => categoryOf(code) !== null,
 );
 
+export const PASSED_CODES: readonly ResultCode[] = RESULT_CODES.filter(
+  (code) => categoryOf(code) === "PASS",
+);
+
 const Text = nullable(Type.String(), { examples: [null] });
 const ExampleId = Type.String({ examples: [EXAMPLE.id] });
 const Address = nullable(Type.String({ examples: ["203.0.113.7"] }));

@@ -1,5 +1,5 @@
 // Statistics as the API returns them, computed from summaries.
-import { categoryOf, MADE_CODES, RESULT_CODES, RESERVED_CODES } from "./result.ts";
+import { categoryOf, MADE_CODES, PASSED_CODES, RESULT_CODES, RESERVED_CODES } from "./result.ts";
 import type { ResultCode } from "./result.ts";
 import {
   EMPTY_SUMMARY,
@@ -9,7 +9,7 @@ import {
   standardDeviation,
 } from "./summary.ts";
 import type { Summary } from "./summary.ts";
-import { PHASES } from "./timing.ts";
+import { byPhase } from "./timing.ts";
 import type { Phase } from "./timing.ts";
 import { formatPeriodTime } from "./instant.ts";
 
@@ -80,10 +80,7 @@ export function advancedStatOf(summaries: PeriodSummaries, type: string): Advanc
   const missed = summaries.get("MISSED")?.count ?? 0;
   if (made.count === 0 && missed === 0) return null;
   const summary = select(summaries, codesOfType(type));
-  const passed = select(
-    summaries,
-    MADE_CODES.filter((code) => categoryOf(code) === "PASS"),
-  );
+  const passed = select(summaries, PASSED_CODES);
   const [p50 = null, p75 = null, p90 = null, p95 = null, p99 = null] = percentiles(
     summary,
     [50, 75, 90, 95, 99],
@@ -96,11 +93,9 @@ export function advancedStatOf(summaries: PeriodSummaries, type: string): Advanc
     p99,
     missed,
     pass_percent: made.count === 0 ? null : (100 * passed.count) / made.count,
-    phases: Object.fromEntries(
-      PHASES.map((phase) => {
-        const { count, sum } = summary.phases[phase];
-        return [phase, count === 0 ? null : sum / count / 1000];
-      }),
-    ) as Record<Phase, number | null>,
+    phases: byPhase((phase) => {
+      const { count, sum } = summary.phases[phase];
+      return count === 0 ? null : sum / count / 1000;
+    }),
   };
 }

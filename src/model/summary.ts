@@ -3,7 +3,7 @@
 // "Formulas for robust, one-pass parallel computation of covariances and arbitrary-order
 // statistical moments". `src/store/fold.ts` has the same in SQL.
 import hdr from "hdr-histogram-js";
-import { PHASES } from "./timing.ts";
+import { byPhase, PHASES } from "./timing.ts";
 import type { Phase } from "./timing.ts";
 
 /** Whole microseconds, so that sums are exact, over the calls that reached a phase. */
@@ -35,9 +35,7 @@ export interface Sample {
   readonly phases: Readonly<Record<Phase, number | null>>;
 }
 
-export const NO_PHASES = Object.fromEntries(
-  PHASES.map((phase) => [phase, { count: 0, sum: 0 }]),
-) as Record<Phase, PhaseSum>;
+export const NO_PHASES = byPhase<PhaseSum>(() => ({ count: 0, sum: 0 }));
 
 export const NO_MOMENTS: Moments = { count: 0, min: 0, max: 0, mean: 0, m2: 0, m3: 0 };
 
@@ -115,15 +113,10 @@ export function mergeSummaries(a: Summary, b: Summary): Summary {
   return {
     ...moments,
     buckets: mergeBuckets(a.buckets, b.buckets),
-    phases: Object.fromEntries(
-      PHASES.map((phase) => [
-        phase,
-        {
-          count: a.phases[phase].count + b.phases[phase].count,
-          sum: a.phases[phase].sum + b.phases[phase].sum,
-        },
-      ]),
-    ) as Record<Phase, PhaseSum>,
+    phases: byPhase((phase) => ({
+      count: a.phases[phase].count + b.phases[phase].count,
+      sum: a.phases[phase].sum + b.phases[phase].sum,
+    })),
   };
 }
 

@@ -8,6 +8,10 @@ import { Type } from "./type.ts";
 export const PHASES = ["dns", "tcp", "handshake", "upload", "processing", "download"] as const;
 export type Phase = (typeof PHASES)[number];
 
+/** Returns a value for each phase. */
+export const byPhase = <T>(valueOf: (phase: Phase) => T): Record<Phase, T> =>
+  Object.fromEntries(PHASES.map((phase) => [phase, valueOf(phase)])) as Record<Phase, T>;
+
 /** A month of the longest, in microseconds, still has an exact sum: node:sqlite reads no others. */
 const Ms = nullable(
   Type.Number({
@@ -60,14 +64,7 @@ export const ReportedTimingSchema = Type.Object({
 export type ReportedTiming = Static<typeof ReportedTimingSchema>;
 
 /** Where no phase was reached. */
-export const NO_PHASES: Readonly<Record<Phase, null>> = {
-  dns: null,
-  tcp: null,
-  handshake: null,
-  upload: null,
-  processing: null,
-  download: null,
-};
+export const NO_PHASES: Readonly<Record<Phase, null>> = byPhase(() => null);
 
 export const NO_TIMING: Timing = { ...NO_PHASES, total: null, uncertainty: null };
 
