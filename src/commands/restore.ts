@@ -1,14 +1,13 @@
 // `sonde restore`: replaces the embedded database with a backup.
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { existingSealerOf, MASTER_KEY_FILE } from "../compose/store.ts";
+import { existingSealerOf, MASTER_KEY_FILE, sealerOf } from "../compose/store.ts";
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
 import { formatInstant, formatPeriodTime } from "../model/instant.ts";
 import { SCHEDULER_LEASE } from "../model/slots.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
-import { createSealer } from "../runtime/sealer.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import { restore } from "../store/restore.ts";
 import type { Restored } from "../store/restore.ts";
@@ -86,8 +85,7 @@ function masterKeyFor(
   if (existsSync(beside)) {
     const text = readFileSync(beside, "utf8");
     const current = Buffer.from(text, "base64");
-    const old = config.masterKeysOld;
-    return { sealer: createSealer({ current, ...(old && { old }) }), text };
+    return { sealer: sealerOf(config, current), text };
   }
   const ids = snapshot.masterKeys().map(({ key_id }) => key_id);
   if (ids.length === 0) return undefined;

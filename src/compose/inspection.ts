@@ -13,15 +13,13 @@ import { createLogger } from "../runtime/logger.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import { askOps } from "../runtime/ops-client.ts";
 import type { OpsAnswer } from "../runtime/ops-client.ts";
-import { createSealer } from "../runtime/sealer.ts";
-import type { Sealer } from "../runtime/sealer.ts";
 import type { Inspection } from "../store/inspection.ts";
 import { openInspection } from "../store/inspection.ts";
 import { takeSnapshot } from "../status/snapshot.ts";
 import type { Snapshot, Sources } from "../status/snapshot.ts";
 import { VERSION } from "../version.ts";
 import { natsServersOf, streamsOf } from "./bus.ts";
-import { locationOf, MASTER_KEY_FILE } from "./store.ts";
+import { existingSealerOf, locationOf } from "./store.ts";
 
 /** Disposing closes what `ground` has opened. */
 export interface OpenGround extends AsyncDisposable {
@@ -42,7 +40,7 @@ export function openGround(read: ReadConfig, env: Environment): OpenGround {
       database: () => (database ??= inspectStore(config)),
       bus: () => (bus ??= inspectBus(config)),
       ops,
-      sealer: () => sealerOf(config),
+      sealer: () => existingSealerOf(config, existingDataDir(config.dataDir)),
       spools: () => spoolsOf(config, ops),
     },
     async [Symbol.asyncDispose]() {
@@ -96,11 +94,6 @@ async function inspectBus(config: Config): ReturnType<Ground["bus"]> {
     log: createLogger("silent"),
     ...(isHub(config) ? { streams: streamsOf(config) } : { locationId: config.location }),
   });
-}
-
-function sealerOf({ masterKey, masterKeysOld, dataDir }: Config): Sealer | undefined {
-  const current = masterKey ?? existingDataDir(dataDir).existingKey(MASTER_KEY_FILE);
-  return current && createSealer({ current, ...(masterKeysOld && { old: masterKeysOld }) });
 }
 
 /** Asks the running agent, which has locked its spools; without one, reads the files. */

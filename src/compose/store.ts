@@ -29,7 +29,7 @@ export async function openConfiguredStore(
   return openStore({
     location: locationOf(config, dataDir, isPatient ? 0 : config.databaseTimeout),
     clock: systemClock,
-    sealer: sealerOf(config, dataDir),
+    sealer: sealerOf(config, masterKeyOf(config, dataDir)),
     onMigrated: (schema) => log.info({ schema }, "database schema migrated"),
     ...observers,
     usesSecrets,
@@ -79,13 +79,14 @@ export const masterKeyOf = (config: Config, dataDir: DataDir): Uint8Array =>
   config.masterKey ?? dataDir.key(MASTER_KEY_FILE);
 
 /** Returns a sealer with the existing master keys; undefined if there is none yet. */
-export const existingSealerOf = (config: Config, dataDir: DataDir): Sealer | undefined =>
-  config.masterKey || dataDir.read(MASTER_KEY_FILE) !== undefined
-    ? sealerOf(config, dataDir)
-    : undefined;
+export function existingSealerOf(
+  config: Config,
+  dataDir: Pick<DataDir, "existingKey">,
+): Sealer | undefined {
+  const current = config.masterKey ?? dataDir.existingKey(MASTER_KEY_FILE);
+  return current && sealerOf(config, current);
+}
 
-const sealerOf = (config: Config, dataDir: DataDir): Sealer =>
-  createSealer({
-    current: masterKeyOf(config, dataDir),
-    ...(config.masterKeysOld && { old: config.masterKeysOld }),
-  });
+/** Returns a sealer with this master key and the configured former ones. */
+export const sealerOf = ({ masterKeysOld: old }: Config, current: Uint8Array): Sealer =>
+  createSealer({ current, ...(old && { old }) });

@@ -28,7 +28,7 @@ export function openDataDir(directory: string) {
     );
   }
   const existing = existingDataDir(directory);
-  const { path, read } = existing;
+  const { path } = existing;
   const unwritable = (file: string, cause: unknown): Error =>
     new Error(
       `${path(file)} cannot be written (${codeOf(cause)}): make the folder writable, with room in it, or set SONDE_DATA_DIR`,
@@ -44,8 +44,7 @@ export function openDataDir(directory: string) {
     }
   };
   return {
-    path,
-    read,
+    ...existing,
     /** Writes the file for this user alone (mode 0600), atomically. */
     write(file: string, content: string): void {
       const temporary = path(`${file}.${randomUUID()}`);
