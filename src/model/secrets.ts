@@ -12,7 +12,6 @@ export interface Node {
   readonly additionalProperties?: boolean | Node;
   readonly items?: Node;
   readonly anyOf?: readonly Node[];
-  readonly allOf?: readonly Node[];
 }
 
 /** The reason that messages to owners give. */
@@ -73,11 +72,9 @@ function childrenOf(node: Node): Node[] {
     ...Object.values(node.patternProperties ?? {}),
     ...(typeof additional === "object" ? [additional] : []),
     ...(items ? [items] : []),
-    ...branchesOf(node),
+    ...(node.anyOf ?? []),
   ];
 }
-
-const branchesOf = ({ anyOf = [], allOf = [] }: Node): Node[] => [...anyOf, ...allOf];
 
 /** Returns the paths of the marked values. `nodes` has a schema for each branch of a union. */
 function pathsBelow(nodes: readonly Node[], value: unknown, path: Path, isMarked: Mark): Path[] {
@@ -98,7 +95,7 @@ function pathsBelow(nodes: readonly Node[], value: unknown, path: Path, isMarked
 /** Returns the node and those of its unions: a value has the marks of each. */
 export const withBranches = (node: Node): Node[] => [
   node,
-  ...branchesOf(node).flatMap(withBranches),
+  ...(node.anyOf ?? []).flatMap(withBranches),
 ];
 
 /** Returns the nodes for a property of this name, or for an item. */

@@ -41,11 +41,6 @@ const builders = {
   Boolean: ofType("boolean"),
   Enum: (values: readonly unknown[], options?: Options) => ({ enum: values, ...options }),
   Integer: ofType("integer"),
-  Literal: (value: unknown, options?: Options) => ({
-    type: typeof value,
-    const: value,
-    ...options,
-  }),
   Null: ofType("null"),
   Number: ofType("number"),
   Object: object,

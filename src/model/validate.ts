@@ -29,7 +29,7 @@ export interface Validator<T> {
   parse(value: unknown): T;
 }
 
-/** The keyword `fault: (shown, value) => string` words a failed `pattern`, `format` or `refine`. */
+/** The keyword `fault: (shown, value) => string` words a failed `pattern` or `refine`. */
 export function createValidator<S extends TSchema>(schema: S): Validator<Static<S>> {
   // At the first use: a process uses few of the schemas that it loads.
   let compiled: ReturnType<typeof Compile<S>> | undefined;
@@ -130,7 +130,7 @@ export function unexpected(parent: string, names: readonly string[]): string {
   return `Additional properties are not allowed (${shown.join(", ")}${others} ${verb} unexpected)${where}`;
 }
 
-const WORDED = new Set(["pattern", "format", "~refine"]);
+const WORDED = new Set(["pattern", "~refine"]);
 
 function describeValue(
   schema: TSchema,
@@ -150,8 +150,6 @@ function describeValue(
   switch (rule.keyword) {
     case "enum":
       return `${path}: ${show(value)} is not one of ${list(rule.params["allowedValues"])}`;
-    case "const":
-      return `${path}: ${show(value)} is not one of ${list(faults.flatMap((f) => (f.keyword === "const" ? [f.params["allowedValue"]] : [])))}`;
     case "minLength":
       return `${path}: ${show(value)} is too short (at least ${limit} ${limit === "1" ? "character" : "characters"})`;
     case "maxLength":
