@@ -4,7 +4,7 @@ import type { MessagePort } from "node:worker_threads";
 import type { AgentBus, BusStatus } from "../bus/bus.ts";
 import type { Agent } from "../agent/agent.ts";
 import { createThreadBus } from "../bus/thread-bus.ts";
-import type { OwnNetwork, ServerAddress } from "../net/egress.ts";
+import type { OwnNetwork } from "../net/egress.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import type { Logger, LogSettings } from "../runtime/logger.ts";
 import type { MetricsSnapshot } from "../runtime/exposition.ts";
@@ -54,7 +54,7 @@ export function serveAgent(
   log: Logger,
 ): void {
   const registry = new Registry();
-  const own = { ports: new Set<number>(), servers: new Map<string, ServerAddress>() };
+  const own = { ports: new Set<number>(), servers: new Set<string>() };
   let bus: AgentBus | undefined;
   let agent: Agent | undefined;
 
@@ -88,7 +88,7 @@ export function serveAgent(
     },
     learn({ ports, servers }) {
       for (const each of ports) own.ports.add(each);
-      for (const [name, each] of servers) own.servers.set(name, each);
+      for (const each of servers) own.servers.add(each);
     },
     status: () => ({
       ...(bus?.status() ?? { connected: false, detail: "not started" }),

@@ -15,17 +15,11 @@ export type EgressRules = ReturnType<typeof parseEgressAllow>;
 export interface OwnNetwork {
   /** Ports on this machine, at any of its addresses. */
   readonly ports: ReadonlySet<number>;
-  /** The servers that Sonde uses, on any machine. */
-  readonly servers: ReadonlyMap<string, ServerAddress>;
+  /** The servers that Sonde uses, on any machine, as `serverAt` writes them. */
+  readonly servers: ReadonlySet<string>;
 }
 
-export interface ServerAddress {
-  /** An IP address. */
-  readonly address: string;
-  readonly port: number;
-}
-
-const NOWHERE: OwnNetwork = { ports: new Set(), servers: new Map() };
+const NOWHERE: OwnNetwork = { ports: new Set(), servers: new Set() };
 
 /**
  * Throws `invalid` naming the first malformed entry. `interfaces` returns this machine's addresses
@@ -107,9 +101,11 @@ const isOwn = (
   isInterface: boolean,
 ): boolean =>
   (ports.has(port) && (isInterface || isOwnMachine(address))) ||
-  [...servers.values()].some(
-    (one) => one.port === port && isSame(canonical(ipaddr.parse(one.address)), address),
-  );
+  servers.has(`${address.toString()} ${port}`);
+
+/** A server's IP address and port, in one spelling. */
+export const serverAt = (address: string, port: number): string =>
+  `${canonical(ipaddr.parse(address)).toString()} ${port}`;
 
 const isOwnMachine = (address: Address): boolean =>
   OWN_MACHINE.some(([network, length]) => within(address, network, length));
@@ -128,9 +124,6 @@ function interfaceAddresses(): ReadonlySet<string> {
   known = { addresses: new Set(addresses), readAt: now };
   return known.addresses;
 }
-
-const isSame = (a: Address, b: Address): boolean =>
-  a.toNormalizedString() === b.toNormalizedString();
 
 const GLOBAL_UNICAST_6 = ipaddr.parseCIDR("2000::/3");
 

@@ -4,7 +4,8 @@
 import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
 import type { Clock } from "../runtime/clock.ts";
-import type { OwnNetwork, ServerAddress } from "./egress.ts";
+import { serverAt } from "./egress.ts";
+import type { OwnNetwork } from "./egress.ts";
 import { splitHostPort } from "./reach.ts";
 
 const ANNOUNCED_EVERY_MS = 1_000;
@@ -41,7 +42,7 @@ export async function createOwnNetwork({
 
   const lookUp = async (server: string): Promise<void> => {
     const { host, port } = splitHostPort(server);
-    for (const { address } of await find(host)) known.addServer({ address, port });
+    for (const { address } of await find(host)) known.addServer(serverAt(address, port));
   };
   const lookUpAll = (all: Iterable<string>): Promise<unknown> =>
     Promise.allSettled([...all].map(lookUp));
@@ -83,7 +84,7 @@ export async function createOwnNetwork({
 
 function createKnown(first: readonly number[]) {
   const ports = new Set(first);
-  const servers = new Map<string, ServerAddress>();
+  const servers = new Set<string>();
   const listeners: ((known: OwnNetwork) => void)[] = [];
   const notify = (): void => {
     for (const listener of listeners) listener({ ports, servers });
@@ -95,10 +96,9 @@ function createKnown(first: readonly number[]) {
       ports.add(port);
       notify();
     },
-    addServer: (server: ServerAddress): void => {
-      const name = `${server.address} ${server.port}`;
-      if (servers.has(name)) return;
-      servers.set(name, server);
+    addServer: (server: string): void => {
+      if (servers.has(server)) return;
+      servers.add(server);
       notify();
     },
     /** Calls back now and after each addition. */

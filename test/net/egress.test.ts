@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { describe, expect, it } from "vitest";
-import { parseEgressAllow, isPublicAddress } from "../../src/net/egress.ts";
+import { isPublicAddress, parseEgressAllow, serverAt } from "../../src/net/egress.ts";
 import { call, codeOf } from "../agent/calling.ts";
 
 const allows = (address: string, port: number, allow: string[] = []): boolean =>
@@ -14,7 +14,7 @@ describe("a port where Sonde itself listens", () => {
   const allowsOwn = (address: string, port: number, allow: string[]): boolean =>
     parseEgressAllow(allow, {
       ports: new Set([4222, 9464]),
-      servers: new Map(),
+      servers: new Set(),
     }).allows(address, port);
 
   it.each([
@@ -70,10 +70,10 @@ describe("a server that Sonde uses on another machine", () => {
   const allowsServer = (address: string, port: number, allow: string[]) =>
     parseEgressAllow(allow, {
       ports: new Set(),
-      servers: new Map([
-        ["nats", { address: "10.0.0.5", port: 4222 }],
-        ["another nats", { address: "8.8.4.4", port: 4222 }],
-        ["postgres", { address: "fd12::5", port: 5432 }],
+      servers: new Set([
+        serverAt("10.0.0.5", 4222),
+        serverAt("8.8.4.4", 4222),
+        serverAt("fd12:0::5", 5432),
       ]),
     }).allows(address, port);
 

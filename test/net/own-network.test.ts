@@ -23,8 +23,7 @@ const networkOf = ({ addresses = {}, ...given }: Surroundings): Promise<WatchedN
 
 const portsOf = ({ ports }: WatchedNetwork): number[] => [...ports];
 
-const serversOf = ({ servers }: WatchedNetwork): string[] =>
-  [...servers.values()].map(({ address, port }) => `${address} ${port}`);
+const serversOf = ({ servers }: WatchedNetwork): string[] => [...servers];
 
 it("lists known ports, those of announced servers, and those of new listeners", async () => {
   const network = await networkOf({ ports: [81], announced: () => ["a:4222", "[::1]:6222"] });
