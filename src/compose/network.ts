@@ -2,9 +2,9 @@
 import type { Bus } from "../bus/bus.ts";
 import type { Config } from "../config/config.ts";
 import { databaseAddressOf, databaseServerOf } from "../model/database-url.ts";
+import { splitHostPort } from "../net/host-port.ts";
 import { createOwnNetwork } from "../net/own-network.ts";
 import type { WatchedNetwork } from "../net/own-network.ts";
-import { splitHostPort } from "../net/reach.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Service } from "../runtime/lifecycle.ts";
 

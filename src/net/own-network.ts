@@ -6,7 +6,7 @@ import { lookup } from "node:dns/promises";
 import type { Clock } from "../runtime/clock.ts";
 import { serverAt } from "./egress.ts";
 import type { OwnNetwork } from "./egress.ts";
-import { splitHostPort } from "./reach.ts";
+import { splitHostPort } from "./host-port.ts";
 
 const ANNOUNCED_EVERY_MS = 1_000;
 const LOOK_UP_EVERY_MS = 60_000;

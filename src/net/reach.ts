@@ -1,18 +1,12 @@
 // Tries to reach a host, as `host:port`: whatever it answers proves that the network works.
 import { connect, isIP } from "node:net";
 import { untilAborted } from "../runtime/deadline.ts";
+import { splitHostPort } from "./host-port.ts";
 import type { HostResolver } from "./resolve-host.ts";
 
 /** Time for the SYN and one retransmission (RFC 6298 section 2). */
 const WITHIN_MS = 2000;
 const MAX_ADDRESSES = 6;
-
-/** Splits `host:port`, where an IPv6 address is in brackets. */
-export function splitHostPort(text: string): { readonly host: string; readonly port: number } {
-  const colon = text.lastIndexOf(":");
-  const host = text.slice(0, colon).replace(/^\[|\]$/g, "");
-  return { host, port: Number(text.slice(colon + 1)) };
-}
 
 /**
  * Resolves when an address of `host:port` answers. Rejects if none does within two seconds: with

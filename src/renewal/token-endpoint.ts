@@ -8,6 +8,7 @@ import { gunzipSync } from "node:zlib";
 import { isObject } from "../model/json.ts";
 import { createMask } from "../model/mask.ts";
 import type { EgressRules } from "../net/egress.ts";
+import { hostPortOf } from "../net/host-port.ts";
 import { limitReading } from "../net/limit-reading.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
 import { watchStart } from "../net/response-start.ts";
@@ -40,8 +41,7 @@ export async function askForToken(
   network: TokenNetwork,
 ): Promise<TokenAnswer> {
   const { egress, version, timeoutMs = TIMEOUT_MS } = network;
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  const { host, port } = hostPortOf(url);
   if (isIP(host) !== 0 && !egress.allows(host, port)) return REFUSED;
   // Loaded here: most processes never ask.
   const { Agent, buildConnector, errors, request } = await import("undici");

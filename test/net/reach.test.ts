@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { reach, splitHostPort } from "../../src/net/reach.ts";
+import { reach } from "../../src/net/reach.ts";
 import { createHostResolver } from "../../src/net/resolve-host.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { startBlackHole } from "../support/black-hole.ts";
@@ -7,14 +7,6 @@ import { freePort } from "../support/free-port.ts";
 import { startNameServer } from "../support/name-server.ts";
 
 const resolver = createHostResolver({ clock: systemClock });
-
-it.each([
-  ["hub.example:4222", "hub.example", 4222],
-  ["127.0.0.1:80", "127.0.0.1", 80],
-  ["[2001:db8::1]:443", "2001:db8::1", 443],
-])("%s is a host and a port", (text, host, port) => {
-  expect(splitHostPort(text)).toEqual({ host, port });
-});
 
 describe("a host", () => {
   it("that refuses the connection answers", async () => {

@@ -5,6 +5,8 @@ import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import { createMask, MASK } from "../../model/mask.ts";
 import type { EgressRules } from "../../net/egress.ts";
+import { hostPortOf } from "../../net/host-port.ts";
+import type { HostPort } from "../../net/host-port.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
 import { isUsable } from "../../runtime/client-certificate.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -17,9 +19,7 @@ import { beginWait } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 
 /** A refused target, reported to the agent's operator. */
-export interface Refusal {
-  readonly host: string;
-  readonly port: number;
+export interface Refusal extends HostPort {
   readonly addresses: readonly string[];
 }
 
@@ -49,8 +49,7 @@ export interface Attempt {
 export async function connect(network: Network, trace: Trace, attempt: Attempt): Promise<Socket> {
   const { insecureTls, deadline, left } = attempt;
   const { url } = trace.request;
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+  const { host, port } = hostPortOf(url);
   if (port === 0) throw new CallFailure("request_invalid", "port 0 cannot be called");
   const addresses = await lookUp(network, trace, host, deadline);
   const permitted = addresses.filter((one) => network.egress.allows(one, port));
