@@ -1,4 +1,5 @@
 // Tries to reach a host, as `host:port`: whatever it answers proves that the network works.
+import { once } from "node:events";
 import { connect, isIP } from "node:net";
 import { untilAborted } from "../runtime/deadline.ts";
 import { splitHostPort } from "./host-port.ts";
@@ -26,25 +27,17 @@ export async function reach(hostPort: string, resolver: HostResolver): Promise<v
 
 const noAnswer = (): Error => new Error(`no answer within ${WITHIN_MS / 1000} s`);
 
-/** A refusal counts as an answer: it came over the network. */
-function reachAddress(host: string, port: number, limit: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port });
-    const settle = (done: () => void): void => {
-      limit.removeEventListener("abort", expire);
-      socket.destroy();
-      done();
-    };
-    const expire = (): void => settle(() => reject(noAnswer()));
-    if (limit.aborted) return expire();
-    limit.addEventListener("abort", expire, { once: true });
-    socket.once("connect", () => settle(resolve));
-    socket.on("error", (cause: NodeJS.ErrnoException) =>
-      settle(
-        cause.code === "ECONNREFUSED" || cause.code === "ECONNRESET"
-          ? resolve
-          : () => reject(cause),
-      ),
-    );
-  });
+// They came over the network.
+const REFUSALS: readonly unknown[] = ["ECONNREFUSED", "ECONNRESET"];
+
+async function reachAddress(host: string, port: number, limit: AbortSignal): Promise<void> {
+  const socket = connect({ host, port });
+  try {
+    await once(socket, "connect", { signal: limit });
+  } catch (cause) {
+    if (limit.aborted) throw noAnswer();
+    if (!REFUSALS.includes((cause as NodeJS.ErrnoException).code)) throw cause;
+  } finally {
+    socket.destroy();
+  }
 }
