@@ -1,4 +1,5 @@
 // Records batches of reports in the ledger.
+import { halvesOf } from "../model/chunks.ts";
 import { isUnavailable } from "../model/errors.ts";
 import type { RunReport } from "../model/result.ts";
 import type { Clock } from "../runtime/clock.ts";
@@ -25,7 +26,8 @@ export async function recordResults(
     if (isUnavailable(cause)) throw cause;
     const [report] = reports;
     if (report && reports.length === 1) dropUnusable(options, report, cause);
-    else await recordHalves(options, reports);
+    // Isolates a report that the database rejects: it must not hold up the others.
+    else for (const half of halvesOf(reports)) await recordResults(options, half);
   }
 }
 
@@ -45,16 +47,6 @@ export async function recordBatch(
   if (recorded.unknown > 0) log.warn(facts, "reports dropped: they match no ordered run");
   else log.debug(facts, "results recorded");
   return recorded;
-}
-
-/** Isolates a report that the database rejects: it must not hold up the others. */
-async function recordHalves(
-  options: RecordResultsOptions,
-  reports: readonly RunReport[],
-): Promise<void> {
-  const half = Math.ceil(reports.length / 2);
-  await recordResults(options, reports.slice(0, half));
-  await recordResults(options, reports.slice(half));
 }
 
 /** Its run ends as MISSED. */

@@ -3,6 +3,7 @@
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { DEPLOYMENT_DELETED, unableToRun } from "../dispatch/build-tick.ts";
 import { PUBLISH_AHEAD_MS, dispatch } from "../dispatch/dispatch.ts";
+import { halvesOf } from "../model/chunks.ts";
 import { isFull, isUnavailable } from "../model/errors.ts";
 import { parseInstant } from "../model/instant.ts";
 import { absenceOf } from "../model/missed.ts";
@@ -82,9 +83,7 @@ async function publishAll(
     const ids = runs.map(({ result_id }) => result_id);
     const unpublished = new Set(await options.store.pendingRuns.unpublishedAmong(ids));
     const left = runs.filter(({ result_id }) => unpublished.has(result_id));
-    const half = Math.ceil(left.length / 2);
-    await publishAll(options, left.slice(0, half), now);
-    await publishAll(options, left.slice(half), now);
+    for (const half of halvesOf(left)) await publishAll(options, half, now);
   }
 }
 

@@ -152,25 +152,27 @@ const ORDERS = {
 const MOST_PARTS = { HOUR: 1, DAY: 1, WEEK: 7, MONTH: 1, YEAR: 12 } as const;
 
 /** Selects statistics of the parts that make up periods of this kind. */
-const statRows = (database: Database, { call_id, kind, location_id }: StatQuery) =>
-  database.kysely
+function statRows(database: Database, { call_id, kind, location_id }: StatQuery) {
+  const query = database.kysely
     .selectFrom("stats")
     .innerJoin("names as codes", "codes.id", "stats.result")
     .where("call", "=", numberOf(database, call_id))
     .where("kind", "=", numberOf(database, PARTS[kind]))
-    .where("count", ">", 0)
-    .$if(location_id !== null, (rows) =>
-      rows.where("location", "=", numberOf(database, location_id as string)),
-    );
+    .where("count", ">", 0);
+  return location_id === null
+    ? query
+    : query.where("location", "=", numberOf(database, location_id));
+}
 
-const resultRows = (database: Database, { call_id, location_id }: Omit<StatQuery, "kind">) =>
-  database.kysely
+function resultRows(database: Database, { call_id, location_id }: Omit<StatQuery, "kind">) {
+  const query = database.kysely
     .selectFrom("results")
     .innerJoin("names as codes", "codes.id", "results.result")
-    .where("call", "=", numberOf(database, call_id))
-    .$if(location_id !== null, (rows) =>
-      rows.where("location", "=", numberOf(database, location_id as string)),
-    );
+    .where("call", "=", numberOf(database, call_id));
+  return location_id === null
+    ? query
+    : query.where("location", "=", numberOf(database, location_id));
+}
 
 /** Parts per statement: it blocks the process if the database is embedded. */
 const PARTS_AT_ONCE = 12;
@@ -240,10 +242,7 @@ async function readRaw(database: Database, query: StatQuery, time: number): Prom
   }));
 }
 
-const mergeRows = (rows: readonly StatRow[]): Map<ResultCode, Summary> =>
-  new Map(
-    [...Map.groupBy(rows, ({ code }) => code as ResultCode)].map(([code, ofCode]) => [
-      code,
-      summaryOfRows(ofCode),
-    ]),
-  );
+function mergeRows(rows: readonly StatRow[]): Map<ResultCode, Summary> {
+  const byCode = Map.groupBy(rows, ({ code }) => code as ResultCode);
+  return new Map([...byCode].map(([code, ofCode]) => [code, summaryOfRows(ofCode)]));
+}

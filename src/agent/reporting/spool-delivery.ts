@@ -1,6 +1,7 @@
 // Delivers the spool to the bus: oldest reports first, one batch at a time, paced to let fresh
 // reports through.
 import type { AgentBus } from "../../bus/bus.ts";
+import { halvesOf } from "../../model/chunks.ts";
 import { isFull, isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
 import { systemClock } from "../../runtime/clock.ts";
@@ -147,19 +148,14 @@ async function publish(
     return reports.filter(({ run_id }) => !never.includes(run_id));
   } catch (cause) {
     if (isUnavailable(cause)) throw cause;
-    if (reports.length > 1) return publishHalves(settings, reports);
+    if (reports.length > 1) {
+      // A refused report must not hold up the others.
+      const taken: RunReport[] = [];
+      for (const half of halvesOf(reports)) taken.push(...(await publish(settings, half)));
+      return taken;
+    }
     log.error({ err: cause }, "spooled report dropped: the bus rejected it");
     metrics.spoolDropped.inc({ reason: "refused" });
     return [];
   }
-}
-
-/** Publishes each half by itself, so a refused report does not hold up the others. */
-async function publishHalves(
-  settings: FittingSettings,
-  reports: readonly RunReport[],
-): Promise<readonly RunReport[]> {
-  const half = Math.ceil(reports.length / 2);
-  const first = await publish(settings, reports.slice(0, half));
-  return [...first, ...(await publish(settings, reports.slice(half)))];
 }

@@ -1,6 +1,7 @@
 // Publishes items to a stream, sealed, in messages of a size that the server and the stream accept.
 import type { JetStreamClient } from "@nats-io/jetstream";
 import { headers } from "@nats-io/transport-node";
+import { halvesOf } from "../../model/chunks.ts";
 import { unavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
 import type { Tick } from "../../model/tick.ts";
@@ -97,11 +98,9 @@ async function store<T>(items: readonly T[], storing: Storing<T>): Promise<reado
       if (await storing.storeMessage(message)) return [];
       const { items: held, runIds } = message;
       if (held.length === 1) return runIds;
-      const half = Math.ceil(held.length / 2);
-      return [
-        ...(await store(held.slice(0, half), storing)),
-        ...(await store(held.slice(half), storing)),
-      ];
+      const large: string[] = [];
+      for (const half of halvesOf(held)) large.push(...(await store(half, storing)));
+      return large;
     }),
   );
   return [...tooLarge, ...refused.flat()];
