@@ -3,7 +3,7 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
+import { untilAborted } from "./deadline.ts";
 import { CONTENT_TYPES, formatOf } from "./exposition.ts";
 import type { MetricsSnapshot } from "./exposition.ts";
 import type { Lifecycle } from "./lifecycle.ts";
@@ -174,18 +174,13 @@ async function outcomeOf({
   part,
   check,
 }: ReadinessCheck): Promise<{ readonly failing?: Fault; readonly degraded?: Fault }> {
-  const answered = new AbortController();
-  const tooLong = async (): Promise<never> => {
-    await delay(CHECK_TIMEOUT_MS, undefined, { signal: answered.signal });
-    throw new Error(`no answer within ${CHECK_TIMEOUT_MS / 1000} s`);
-  };
+  const tooLong = (): Error => new Error(`no answer within ${CHECK_TIMEOUT_MS / 1000} s`);
   try {
-    const reason = await Promise.race([(async () => check())(), tooLong()]);
+    const limit = AbortSignal.timeout(CHECK_TIMEOUT_MS);
+    const reason = await untilAborted((async () => check())(), limit, tooLong);
     return typeof reason === "string" ? { degraded: { part, reason } } : {};
   } catch (cause) {
     return { failing: { part, reason: cause instanceof Error ? cause.message : String(cause) } };
-  } finally {
-    answered.abort();
   }
 }
 
