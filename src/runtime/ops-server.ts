@@ -1,5 +1,6 @@
 // Serves /livez, /readyz and /metrics of this process. Starts first and stops last, so that it
 // answers while the other services drain.
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -97,12 +98,9 @@ export function createOpsServer(options: OpsServerOptions) {
     },
     async stop(): Promise<void> {
       if (!server.listening) return;
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
-      const grace = setTimeout(() => {
-        server.closeAllConnections();
-      }, STOP_GRACE_MS);
-      await closed.promise;
+      server.close();
+      const grace = setTimeout(() => server.closeAllConnections(), STOP_GRACE_MS);
+      await once(server, "close");
       clearTimeout(grace);
     },
     /** Undefined while not listening. */
@@ -111,10 +109,8 @@ export function createOpsServer(options: OpsServerOptions) {
 }
 
 async function listen(server: Server, host: string, port: number): Promise<void> {
-  const listening = Promise.withResolvers<void>();
-  server.once("error", listening.reject);
-  server.listen(port, host, listening.resolve);
-  await listening.promise.catch((cause: unknown) => {
+  server.listen(port, host);
+  await once(server, "listening").catch((cause: unknown) => {
     throw listenFault(cause, {
       what: "the ops server",
       host,
@@ -123,7 +119,6 @@ async function listen(server: Server, host: string, port: number): Promise<void>
       otherwise: "correct SONDE_OPS_HOST or SONDE_OPS_PORT",
     });
   });
-  server.off("error", listening.reject);
 }
 
 async function answer(
