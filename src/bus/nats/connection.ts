@@ -5,12 +5,15 @@ import type { PeerCertificate } from "node:tls";
 import { connect, credsAuthenticator, errors, nkeyAuthenticator } from "@nats-io/transport-node";
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
 import { invalid, unavailable } from "../../model/errors.ts";
+import { checkLocationId } from "../../model/location.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { MEASURE_EVERY_MS, createReading } from "../../runtime/reading.ts";
 import type { BusConnection } from "../bus.ts";
+import { textOf } from "./errors.ts";
 import { createHealth } from "./health.ts";
 import { publicKeyOf } from "./nkey.ts";
+import { inboxPrefix } from "./topology.ts";
 
 /** PEM texts. Any of them turns TLS on, as does a `tls://` URL. */
 export interface NatsTls {
@@ -31,7 +34,8 @@ export interface NatsLinkOptions {
   readonly tls?: NatsTls;
   /** The name of this client in the server's monitoring. */
   readonly name: string;
-  readonly inboxPrefix?: string;
+  /** The agent's; the hub has none. */
+  readonly locationId?: string | undefined;
   readonly pingIntervalMs: number;
   readonly log: Logger;
 }
@@ -42,18 +46,16 @@ const CONNECT_TIMEOUT_MS = 5000;
 const RECONNECT_WAIT_MS = 250;
 const FLUSH_TIMEOUT_MS = 2000;
 
-/**
- * Rejects with advice for the operator if no server is reachable, or one refuses the credentials.
- */
+/** Rejects with advice for the operator if none is reachable, or one refuses the credentials. */
 export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> {
   const servers = options.servers.map(parseServer);
   const addresses = servers.map(({ address }) => address).join(", ");
-  const { name, pingIntervalMs, inboxPrefix } = options;
+  const { name, pingIntervalMs, locationId } = options;
   const settings: NodeConnectionOptions = {
     ...authentication(servers, options),
     servers: servers.map(({ host }) => host),
     name,
-    ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
+    ...(locationId !== undefined && { inboxPrefix: inboxPrefix(checkLocationId(locationId)) }),
     ...encryption(servers, options.tls),
     timeout: CONNECT_TIMEOUT_MS,
     pingInterval: pingIntervalMs,
@@ -80,17 +82,16 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger) 
   return {
     connection,
     addresses,
+    /** Whether the server is part of a cluster. */
+    clustered: connection.info?.cluster !== undefined,
     /** Undefined while the server answers, else what is wrong. */
     fault: health.fault,
-    /** Since the start. */
     reconnects: health.reconnects,
     /** Calls back after each reconnection; returns a function that unsubscribes. */
     onReconnect: (listener: () => void) => health.onReconnect(listener),
     /** Resolves with false when the connection is not up in time. */
     isUpWithin: (ms: number): Promise<boolean> => within(health.up(), ms),
-    /**
-     * Resolves when the server has received everything, the connection is down, or 2 s have passed.
-     */
+    /** Resolves once the server has received everything or is out of reach, or after 2 s. */
     async flush(): Promise<void> {
       if (health.fault() === undefined && !connection.isClosed())
         await within(connection.flush(), FLUSH_TIMEOUT_MS);
@@ -211,7 +212,7 @@ function startFault(
 ): Error {
   if (cause instanceof errors.AuthorizationError)
     return unavailable(`NATS at ${addresses} ${refusal(settings, nkey)}`, { cause });
-  const said = cause instanceof Error ? cause.message : String(cause);
+  const said = textOf(cause);
   // The client's words when the server, or a proxy before it, closes the connection at once.
   const reason = said.includes("an undefined error") ? "it closed the connection" : said;
   if (reason.includes("support 'tls'"))
@@ -244,7 +245,5 @@ function refusal({ authenticator, user, token }: NodeConnectionOptions, nkey?: s
 }
 
 /** Matches the codes of OpenSSL's certificate checks and of Node's host name check. */
-function isTlsFault(cause: unknown): boolean {
-  const { code = "" } = cause as NodeJS.ErrnoException;
-  return /CERT|SIGNATURE|ERR_TLS|ERR_SSL/.test(code);
-}
+const isTlsFault = (cause: unknown): boolean =>
+  /CERT|SIGNATURE|ERR_TLS|ERR_SSL/.test((cause as NodeJS.ErrnoException).code ?? "");

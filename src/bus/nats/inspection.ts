@@ -2,7 +2,6 @@
 // and no consumer, and stores nothing that it publishes.
 import { jetstream } from "@nats-io/jetstream";
 import type { JetStreamManager, StreamInfo } from "@nats-io/jetstream";
-import { checkLocationId } from "../../model/location.ts";
 import type { BusFacts, ConsumerFacts, StreamFacts, SubjectFacts } from "../bus-facts.ts";
 import { openNatsLink } from "./connection.ts";
 import type { NatsLink } from "./connection.ts";
@@ -11,7 +10,7 @@ import { openJetStream } from "./jetstream.ts";
 import type { NatsSettings, NatsSide } from "./nats-bus.ts";
 import { probeStream } from "./probe.ts";
 import { createAgentAccess, NotMadeError } from "./stream-access.ts";
-import { plansOf, REPLICAS_IN_CLUSTER } from "./streams.ts";
+import { plansOf, replicasOf } from "./streams.ts";
 import type { StreamSettings } from "./streams.ts";
 import {
   credentialsSubject,
@@ -34,15 +33,9 @@ const PING_INTERVAL_MS = 60_000;
 /** Rejects with advice for the operator if NATS is unreachable or refuses the credentials. */
 export async function inspectNats(options: NatsInspectionOptions): Promise<BusFacts> {
   const { locationId, streams } = options;
-  const prefix = locationId === undefined ? undefined : inboxPrefix(checkLocationId(locationId));
-  const link = await openNatsLink({
-    ...options,
-    pingIntervalMs: PING_INTERVAL_MS,
-    ...(prefix !== undefined && { inboxPrefix: prefix }),
-  });
-  const { connection, addresses } = link;
+  const link = await openNatsLink({ ...options, pingIntervalMs: PING_INTERVAL_MS });
+  const { connection, addresses, clustered } = link;
   try {
-    const clustered = connection.info?.cluster !== undefined;
     const common = {
       addresses,
       serverVersion: connection.info?.version ?? "",
@@ -50,7 +43,7 @@ export async function inspectNats(options: NatsInspectionOptions): Promise<BusFa
       clustered,
     };
     return streams
-      ? { ...common, ...(await inspectAsHub(link, streams, clustered)) }
+      ? { ...common, ...(await inspectAsHub(link, streams)) }
       : { ...common, ...(await inspectAsAgent(link, locationId)) };
   } finally {
     await connection.close();
@@ -59,11 +52,7 @@ export async function inspectNats(options: NatsInspectionOptions): Promise<BusFa
 
 type RoleFacts = Pick<BusFacts, "subjects" | "streams" | "tickConsumer">;
 
-async function inspectAsHub(
-  link: NatsLink,
-  settings: StreamSettings,
-  clustered: boolean,
-): Promise<RoleFacts> {
+async function inspectAsHub(link: NatsLink, settings: StreamSettings): Promise<RoleFacts> {
   const subjects = await Promise.all(
     [heartbeatSubject("*"), credentialsSubject("*")].map(async (subject) => ({
       subject,
@@ -72,8 +61,8 @@ async function inspectAsHub(
     })),
   );
   try {
-    const manager = await openJetStream(link, { clustered });
-    const replicas = settings.replicas ?? (clustered ? REPLICAS_IN_CLUSTER : 1);
+    const manager = await openJetStream(link);
+    const replicas = replicasOf(settings, link.clustered);
     const streams = await Promise.all(
       plansOf(settings).map(async ({ name, setting, maxBytes }) => ({
         name,

@@ -13,11 +13,8 @@ const REQUEST_TIMEOUT_MS = 2000;
  * not ask a cluster, which does not answer right after its start: creating the streams waits for
  * it.
  */
-export async function openJetStream(
-  link: NatsLink,
-  { clustered }: { readonly clustered: boolean },
-): Promise<JetStreamManager> {
-  const options = { timeout: REQUEST_TIMEOUT_MS, checkAPI: !clustered };
+export async function openJetStream(link: NatsLink): Promise<JetStreamManager> {
+  const options = { timeout: REQUEST_TIMEOUT_MS, checkAPI: !link.clustered };
   try {
     return await jetstreamManager(link.connection, options);
   } catch (cause) {

@@ -26,7 +26,7 @@ import { createAgentAccess, createHubAccess } from "./stream-access.ts";
 import type { StreamAccess } from "./stream-access.ts";
 import { createStreams, prepareStreams } from "./streams.ts";
 import type { StreamSettings } from "./streams.ts";
-import { REPORT_CONSUMER, inboxPrefix, tickConsumer } from "./topology.ts";
+import { REPORT_CONSUMER, tickConsumer } from "./topology.ts";
 
 export type NatsBusOptions = NatsSettings & NatsSide;
 
@@ -69,12 +69,8 @@ const MAX_REPORT_BYTES = 32 * 1024 * 1024;
  * JetStream.
  */
 export async function createNatsBus(options: NatsBusOptions): Promise<Bus> {
-  const { locationId, streams, pingIntervalMs = PING_INTERVAL_MS } = options;
-  const link = await openNatsLink({
-    ...options,
-    pingIntervalMs,
-    ...(locationId === undefined ? {} : { inboxPrefix: inboxPrefix(checkLocationId(locationId)) }),
-  });
+  const { streams, pingIntervalMs = PING_INTERVAL_MS } = options;
+  const link = await openNatsLink({ ...options, pingIntervalMs });
   try {
     const client = jetstream(link.connection);
     const access = streams
@@ -93,9 +89,8 @@ async function openHubAccess(
   link: NatsLink,
   client: JetStreamClient,
 ): Promise<StreamAccess> {
-  const clustered = link.connection.info?.cluster !== undefined;
-  const manager = await openJetStream(link, { clustered });
-  const streams = createStreams({ manager, settings, clustered, log });
+  const manager = await openJetStream(link);
+  const streams = createStreams({ manager, settings, clustered: link.clustered, log });
   await prepareStreams(link, streams, clock);
   return createHubAccess({
     link,

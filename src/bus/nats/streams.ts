@@ -47,7 +47,10 @@ interface StreamPlan {
 }
 
 const MIB = 1024 * 1024;
-export const REPLICAS_IN_CLUSTER = 3;
+const REPLICAS_IN_CLUSTER = 3;
+
+export const replicasOf = ({ replicas }: StreamSettings, clustered: boolean): number =>
+  replicas ?? (clustered ? REPLICAS_IN_CLUSTER : 1);
 
 export const plansOf = ({ ticksMiB, resultsMiB }: StreamSettings): readonly StreamPlan[] => [
   {
@@ -73,7 +76,7 @@ export type Streams = ReturnType<typeof createStreams>;
 export function createStreams(options: StreamsOptions) {
   const { settings } = options;
   const plans = plansOf(settings);
-  let replicas = settings.replicas ?? (options.clustered ? REPLICAS_IN_CLUSTER : 1);
+  let replicas = replicasOf(settings, options.clustered);
   let ensuring: Promise<void> | undefined;
   return {
     /** Creates what is missing; leaves existing streams as they are. */
