@@ -29,14 +29,6 @@ export interface Encoded<T = unknown> {
   readonly tooLarge: readonly string[];
 }
 
-export const encodeTicks = (ticks: readonly Tick[], maxBytes: number): Encoded<Tick> =>
-  pack(TICKS, ticks, maxBytes);
-
-export const encodeReports = (
-  reports: readonly RunReport[],
-  maxBytes: number,
-): Encoded<RunReport> => pack(REPORTS, reports, maxBytes);
-
 /** A question, and the nonce that its answer is bound to. */
 export interface Asked<Q> {
   readonly nonce: string;
@@ -68,36 +60,38 @@ export const decodeHeartbeatAnswer = (text: string): HeartbeatAnswer =>
 export const decodeCallCredentials = (text: string): CallCredentials =>
   callCredentialsValidator.parse(parse(text));
 
-interface Packing<T> {
-  readonly name: Content;
+/** One kind of item. */
+export interface Items<T> {
+  readonly content: Content;
   readonly runIdOf: (item: T) => string;
   readonly keyOf: (items: readonly T[]) => string;
 }
 
-const TICKS: Packing<Tick> = {
-  name: "ticks",
+export const TICKS: Items<Tick> = {
+  content: "ticks",
   runIdOf: ({ result_id }) => result_id,
   keyOf: tickKey,
 };
 
-const REPORTS: Packing<RunReport> = {
-  name: "reports",
+export const REPORTS: Items<RunReport> = {
+  content: "reports",
   runIdOf: ({ run_id }) => run_id,
   keyOf: reportKey,
 };
 
-function pack<T>(
-  { name, runIdOf, keyOf }: Packing<T>,
+/** Packs the items into messages of at most `maxBytes`. */
+export function encode<T>(
+  { content, runIdOf, keyOf }: Items<T>,
   items: readonly T[],
   maxBytes: number,
 ): Encoded<T> {
-  const envelopeBytes = `{"${name}":[]}`.length;
+  const envelopeBytes = `{"${content}":[]}`.length;
   const messages: Encoded<T>["messages"][number][] = [];
   const tooLarge: string[] = [];
   let [packed, parts, bytes]: [T[], string[], number] = [[], [], 0];
   const finish = (): void => {
     if (parts.length === 0) return;
-    const text = `{"${name}":[${parts.join(",")}]}`;
+    const text = `{"${content}":[${parts.join(",")}]}`;
     const key = keyOf(packed);
     messages.push({ text, key, items: packed, runIds: packed.map(runIdOf) });
     [packed, parts, bytes] = [[], [], 0];

@@ -3,14 +3,12 @@ import type { JetStreamClient } from "@nats-io/jetstream";
 import { headers } from "@nats-io/transport-node";
 import { halvesOf } from "../../model/chunks.ts";
 import { unavailable } from "../../model/errors.ts";
-import type { RunReport } from "../../model/result.ts";
-import type { Tick } from "../../model/tick.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { retry } from "../../runtime/retry.ts";
 import { locationOf, TooLargeError } from "../bus.ts";
 import type { Content } from "../delivery.ts";
-import { encodeReports, encodeTicks } from "./codec.ts";
-import type { Encoded, EncodedMessage } from "./codec.ts";
+import { encode } from "./codec.ts";
+import type { Encoded, EncodedMessage, Items } from "./codec.ts";
 import type { NatsLink } from "./connection.ts";
 import { isForbidden, isNoResponders, isNoRoom, isOverMaximum, textOf } from "./errors.ts";
 import { shortDelayMs } from "./jetstream.ts";
@@ -35,20 +33,7 @@ export interface Destination {
   readonly content: Content;
 }
 
-/** How one kind of item travels. */
-export interface Items<T> {
-  readonly content: Content;
-  readonly subjectOf: (locationId: string) => string;
-  readonly encode: (items: readonly T[], maxBytes: number) => Encoded<T>;
-}
-
-export const TICKS: Items<Tick> = { content: "ticks", subjectOf: tickSubject, encode: encodeTicks };
-
-export const REPORTS: Items<RunReport> = {
-  content: "reports",
-  subjectOf: reportSubject,
-  encode: encodeReports,
-};
+const SUBJECTS = { ticks: tickSubject, reports: reportSubject } as const;
 
 const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
 // A message's overhead: headers, which the server counts, and the seal.
@@ -60,17 +45,18 @@ const ENVELOPE_BYTES = 1024;
  */
 export async function publish<T extends { readonly location_id: string }>(
   publisher: Publisher,
-  { content, subjectOf, encode }: Items<T>,
+  kind: Items<T>,
   items: readonly T[],
 ): Promise<void> {
   if (items.length === 0) return;
+  const { content } = kind;
   const locationId = locationOf(items);
   const [sealer, place] = [publisher.sealerOf(locationId), placeOf(content, locationId)];
   const maxPayload = publisher.link.connection.info?.max_payload ?? DEFAULT_MAX_PAYLOAD;
   const maxBytes = maxPayload - ENVELOPE_BYTES;
-  const destination = { subject: subjectOf(locationId), content };
+  const destination = { subject: SUBJECTS[content](locationId), content };
   const tooLarge = await store(items, {
-    encode: (some) => encode(some, maxBytes),
+    encode: (some) => encode(kind, some, maxBytes),
     storeMessage: (message) =>
       storeMessage(publisher, destination, sealMessage(sealer, place, message)),
   });

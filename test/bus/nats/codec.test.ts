@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { decodeTicks, encodeTicks } from "../../../src/bus/nats/codec.ts";
+import { decodeTicks, encode, TICKS } from "../../../src/bus/nats/codec.ts";
 import type { Tick } from "../../../src/model/tick.ts";
 import { aTick } from "../buses.ts";
 
 const keys = (ticks: readonly Tick[]): string[] =>
-  encodeTicks(ticks, Infinity).messages.map(({ key }) => key);
+  encode(TICKS, ticks, Infinity).messages.map(({ key }) => key);
 
 describe("the key of a message", () => {
   const [a, b, c] = [aTick(), aTick(), aTick()];
@@ -21,10 +21,10 @@ describe("the key of a message", () => {
 
 describe("ticks in messages of a limited size", () => {
   const ticks = Array.from({ length: 20 }, () => aTick({ context: { city: "Zürich" } }));
-  const whole = Buffer.byteLength(encodeTicks(ticks, Infinity).messages[0]?.text ?? "");
+  const whole = Buffer.byteLength(encode(TICKS, ticks, Infinity).messages[0]?.text ?? "");
 
   it.each([whole, whole - 1, 2000, 1000])("fit into %i bytes each, none lost", (maxBytes) => {
-    const { messages, tooLarge } = encodeTicks(ticks, maxBytes);
+    const { messages, tooLarge } = encode(TICKS, ticks, maxBytes);
     expect(tooLarge).toEqual([]);
     for (const { text } of messages) expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes);
     expect(messages.flatMap(({ text }) => decodeTicks(text, "local"))).toEqual(ticks);
@@ -32,7 +32,7 @@ describe("ticks in messages of a limited size", () => {
 
   it("are left out and named when they do not fit alone", () => {
     const large = aTick({ context: { text: "x".repeat(5000) } });
-    const { messages, tooLarge } = encodeTicks([...ticks, large], 4000);
+    const { messages, tooLarge } = encode(TICKS, [...ticks, large], 4000);
     expect(tooLarge).toEqual([large.result_id]);
     expect(messages.flatMap(({ text }) => decodeTicks(text, "local"))).toEqual(ticks);
   });
