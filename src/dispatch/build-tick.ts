@@ -9,10 +9,9 @@ import type { MissedRun, PendingRun, StoredDocument } from "../store/records.ts"
 import type { Store } from "../store/store.ts";
 import { withCredentials } from "./credentials.ts";
 import { withEnvironment } from "./environment.ts";
+import { readDocuments } from "./read-documents.ts";
+import type { Documents } from "./read-documents.ts";
 import { createWaitingRuns } from "./waiting-runs.ts";
-
-/** Documents by id. */
-type Stored = ReadonlyMap<string, StoredDocument>;
 
 /**
  * Builds the ticks, with the credentials and environment values of their calls. Current rights
@@ -24,18 +23,13 @@ export async function buildTicks(
   runs: readonly PendingRun[],
   waiting = createWaitingRuns(Infinity),
 ): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly MissedRun[] }> {
-  const { documents } = store;
   const { call = [], workflow = [] } = Object.groupBy(runs, ({ target_kind }) => target_kind);
-  const workflows = byId(await documents.getMany("workflow", targetIds(workflow)));
-  const calls = byId(
-    await documents.getMany("call", [
-      ...new Set([
-        ...targetIds(call),
-        ...workflow.flatMap(({ call_ids }) => call_ids ?? []),
-        ...[...workflows.values()].flatMap(callIdsOf),
-      ]),
-    ]),
-  );
+  const workflows = await readDocuments(store, "workflow", targetIds(workflow));
+  const calls = await readDocuments(store, "call", [
+    ...targetIds(call),
+    ...workflow.flatMap(({ call_ids }) => call_ids ?? []),
+    ...[...workflows.values()].flatMap(callIdsOf),
+  ]);
   const authorized = [...calls.values()].filter(isAuthorized);
   const withKey = await store.apiKeys.ownersWithKey([...runs, ...authorized]);
   const locations = await store.locations.listAll();
@@ -47,14 +41,14 @@ export async function buildTicks(
     if (typeof tick === "string") unable.push(unableToRun(run, tick));
     else ticks.push(tick);
   }
-  if (authorized.length > 0) ticks = await withCredentials(documents, ticks, { calls, withKey });
+  if (authorized.length > 0) ticks = await withCredentials(store, ticks, { calls, withKey });
   const ordered = new Map(runs.map((run) => [run.result_id, run]));
   const runOf = ({ result_id }: Tick) => ordered.get(result_id) as PendingRun;
   const { admitted = [], refused = [] } = Object.groupBy(ticks, (tick) =>
     waiting.admitsCredentials(runOf(tick), tick) ? "admitted" : "refused",
   );
   const complete = admitted.some(namesEnvironment)
-    ? await withEnvironment(documents, admitted, runOf, waiting.admitsValues)
+    ? await withEnvironment(store, admitted, runOf, waiting.admitsValues)
     : { ticks: admitted, refused: [] };
   for (const run of [...refused.map(runOf), ...complete.refused])
     unable.push(unableToRun(run, waiting.refusal));
@@ -71,12 +65,7 @@ export const unableToRun = (run: PendingRun, message: string): MissedRun => ({
   message,
 });
 
-const byId = (found: readonly StoredDocument[]): Stored =>
-  new Map(found.map((stored) => [stored.id, stored]));
-
-const targetIds = (runs: readonly PendingRun[]): string[] => [
-  ...new Set(runs.map(({ target_id }) => target_id)),
-];
+const targetIds = (runs: readonly PendingRun[]): string[] => runs.map(({ target_id }) => target_id);
 
 const callIdsOf = ({ document }: StoredDocument): readonly string[] =>
   (document as Workflow).workflow.call_ids;
@@ -89,8 +78,8 @@ const namesEnvironment = ({ calls }: Tick): boolean => /\{\{|%7B%7B/i.test(JSON.
 
 /** The stored data of a page of runs. */
 interface Page {
-  readonly workflows: Stored;
-  readonly calls: Stored;
+  readonly workflows: Documents;
+  readonly calls: Documents;
   /** The identities that have an active key. */
   readonly withKey: ReadonlySet<string>;
   /** The locations that no longer exist. */
@@ -122,7 +111,7 @@ function withoutRight(
 }
 
 /** A run keeps its plan: published again, it has the same calls with the same result ids. */
-function workflowTick(run: PendingRun, workflow: StoredDocument, calls: Stored): Tick | string {
+function workflowTick(run: PendingRun, workflow: StoredDocument, calls: Documents): Tick | string {
   const callIds = run.call_ids ?? callIdsOf(workflow);
   if (callIds.length === 0) return "the workflow has no calls";
   const ids = stepIds(run.due_time, run.result_id, callIds.length);

@@ -14,34 +14,34 @@ import { isFixed } from "../model/url.ts";
 import { environmentNames } from "../model/variables.ts";
 import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
+import { readDocuments } from "./read-documents.ts";
+import type { Documents } from "./read-documents.ts";
 
 interface Users {
-  /** The stored calls of the ticks, by id. */
-  readonly calls: ReadonlyMap<string, StoredDocument>;
+  /** The stored calls of the ticks. */
+  readonly calls: Documents;
   /** The identities among their owners that have an active key: only their credentials are sent. */
   readonly withKey: ReadonlySet<string>;
 }
 
 interface Credentials extends Users {
-  readonly settings: ReadonlyMap<string, StoredDocument>;
-  readonly tokens: ReadonlyMap<string, StoredDocument>;
+  readonly settings: Documents;
+  readonly tokens: Documents;
 }
 
 /** The ticks of a call share its credentials. */
 export async function withCredentials(
-  documents: Store["documents"],
+  store: Store,
   ticks: readonly Tick[],
   users: Users,
 ): Promise<Tick[]> {
   const requests = [...users.calls.values()].map(requestOf);
-  const [authIds, tokenIds] = [
-    requests.map(({ auth_id }) => auth_id),
-    requests.map(({ token_id }) => token_id),
-  ];
+  const authIds = requests.flatMap(({ auth_id }) => auth_id ?? []);
+  const tokenIds = requests.flatMap(({ token_id }) => token_id ?? []);
   const credentials: Credentials = {
     ...users,
-    settings: await byId(documents, "auth_setting", authIds),
-    tokens: await byId(documents, "token", tokenIds),
+    settings: await readDocuments(store, "auth_setting", authIds),
+    tokens: await readDocuments(store, "token", tokenIds),
   };
   const authorizations = new Map(
     [...users.calls.values()]
@@ -54,17 +54,6 @@ export async function withCredentials(
 }
 
 const requestOf = ({ document }: StoredDocument) => (document as Call).request;
-
-async function byId(
-  documents: Store["documents"],
-  kind: "auth_setting" | "token",
-  ids: readonly (string | null)[],
-): Promise<ReadonlyMap<string, StoredDocument>> {
-  const named = new Set(ids.filter((id) => id !== null));
-  if (named.size === 0) return new Map();
-  const found = await documents.getMany(kind, [...named]);
-  return new Map(found.map((stored) => [stored.id, stored]));
-}
 
 function authorizedCall(
   call: TickCall,

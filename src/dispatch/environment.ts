@@ -7,6 +7,7 @@ import type { Tick, TickCall } from "../model/tick.ts";
 import { environmentNames } from "../model/variables.ts";
 import type { PendingRun, StoredVariable } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
+import { readDocuments } from "./read-documents.ts";
 
 const DEFAULT_WORKSPACE = "global";
 
@@ -27,20 +28,20 @@ interface Complete {
  * whoever ordered the run, and so to the owner of each of its calls.
  */
 export async function withEnvironment(
-  documents: Store["documents"],
+  store: Store,
   ticks: readonly Tick[],
   runOf: (tick: Tick) => PendingRun,
   admits: (run: PendingRun, bytes: number) => boolean,
 ): Promise<Complete> {
   const ordered = ticks.map((tick) => ({ tick, run: runOf(tick) }));
-  const workspaces = await findVariables(documents, ordered);
+  const workspaces = await findVariables(store.documents, ordered);
   const [admitted, refused]: [Found[], PendingRun[]] = [[], []];
   for (const one of ordered) {
     const variables = variablesOf(one, workspaces);
     if (admits(one.run, bytesOf(variables))) admitted.push({ ...one, variables });
     else refused.push(one.run);
   }
-  const values = await readValues(documents, admitted);
+  const values = await readValues(store, admitted);
   return { ticks: admitted.map((one) => withValues(one, values)), refused };
 }
 
@@ -99,12 +100,11 @@ const bytesOf = (variables: Variables): number =>
     0,
   );
 
-async function readValues(documents: Store["documents"], found: readonly Found[]): Promise<Values> {
-  const ids = new Set<string>();
-  for (const { variables } of found) for (const { id } of variables.values()) ids.add(id);
-  const read = await documents.getMany("variable", [...ids]);
+async function readValues(store: Store, found: readonly Found[]): Promise<Values> {
+  const ids = found.flatMap(({ variables }) => [...variables.values()].map(({ id }) => id));
+  const read = await readDocuments(store, "variable", ids);
   return new Map(
-    read.map(({ id, document, unreadable }) => {
+    [...read].map(([id, { document, unreadable }]) => {
       const { value } = (document as Variable).workspace_variable;
       return [id, unreadable ? null : value];
     }),

@@ -6,6 +6,7 @@ import type { Tick } from "../model/tick.ts";
 import type { Workflow } from "../model/workflow.ts";
 import type { PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
+import { readDocuments } from "./read-documents.ts";
 
 /** In bytes. This much of each call, of its credentials, and of a run's values does not count. */
 const FREE = 4 * 1024;
@@ -58,12 +59,12 @@ export function createWaitingRuns(maxMiB: number) {
      * others wait from now on; a run that is published again counts once.
      */
     async refused(
-      { documents }: Pick<Store, "documents">,
+      store: Store,
       runs: readonly PendingRun[],
       now: number,
     ): Promise<Set<PendingRun>> {
-      const callsOf = await readCallIds(documents, runs);
-      const sizes = await documents.sizes([...new Set(runs.flatMap(callsOf))], FREE);
+      const callsOf = await readCallIds(store, runs);
+      const sizes = await store.documents.sizes([...new Set(runs.flatMap(callsOf))], FREE);
       removeBefore(now);
       const bytesIn = (run: PendingRun): number =>
         callsOf(run).reduce((sum, id) => sum + (sizes.get(id) ?? FREE) - FREE, 0);
@@ -99,14 +100,12 @@ function bytesBeyond(authorization: Authorization): number {
   return Math.max(0, size - FREE);
 }
 
-async function readCallIds(documents: Store["documents"], runs: readonly PendingRun[]) {
+async function readCallIds(store: Store, runs: readonly PendingRun[]) {
   const unplanned = runs.filter((run) => run.target_kind === "workflow" && !run.call_ids);
-  const workflows = await documents.getMany("workflow", [
-    ...new Set(unplanned.map(({ target_id }) => target_id)),
-  ]);
-  const planOf = new Map(
-    workflows.map(({ id, document }) => [id, (document as Workflow).workflow.call_ids]),
-  );
-  return ({ target_kind, target_id, call_ids }: PendingRun): readonly string[] =>
-    target_kind === "call" ? [target_id] : (call_ids ?? planOf.get(target_id) ?? []);
+  const workflowIds = unplanned.map(({ target_id }) => target_id);
+  const workflows = await readDocuments(store, "workflow", workflowIds);
+  return ({ target_kind, target_id, call_ids }: PendingRun): readonly string[] => {
+    const workflow = workflows.get(target_id)?.document as Workflow | undefined;
+    return target_kind === "call" ? [target_id] : (call_ids ?? workflow?.workflow.call_ids ?? []);
+  };
 }
