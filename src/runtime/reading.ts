@@ -6,18 +6,14 @@ export const MEASURE_EVERY_MS = 15_000;
 
 const KEPT_MS = 60_000;
 
-export interface Reading<T> {
-  readonly set: (value: T) => void;
-  /** Undefined before the first measurement, and more than a minute after the latest. */
-  readonly get: () => T | undefined;
-}
-
-export function createReading<T>({ monotonic }: Pick<Clock, "monotonic">): Reading<T> {
+export function createReading<T>({ monotonic }: Pick<Clock, "monotonic">) {
   let latest: { readonly value: T; readonly at: number } | undefined;
   return {
-    set(value) {
+    set(value: T): void {
       latest = { value, at: monotonic() };
     },
-    get: () => (latest && monotonic() - latest.at <= KEPT_MS ? latest.value : undefined),
+    /** Undefined before the first measurement, and more than a minute after the latest. */
+    get: (): T | undefined =>
+      latest && monotonic() - latest.at <= KEPT_MS ? latest.value : undefined,
   };
 }

@@ -5,16 +5,7 @@ import { compactDecrypt } from "jose/jwe/compact/decrypt";
 import { CompactEncrypt } from "jose/jwe/compact/encrypt";
 import { deriveSecret, idOfKey } from "./derived-keys.ts";
 
-export interface Sealer {
-  /** The id of the sealing key. */
-  readonly keyId: string;
-  /** The ids of the opening keys, the sealing key first. */
-  readonly keyIds: readonly string[];
-  /** A text sealed for one place does not open for another. */
-  seal(text: string, place: string): Promise<string>;
-  /** Rejects with `SealError`. */
-  open(sealed: string, place: string): Promise<string>;
-}
+export type Sealer = ReturnType<typeof createSealer>;
 
 export interface MasterKeys {
   /** 32 bytes. */
@@ -35,22 +26,21 @@ interface Key {
 
 const ENCRYPTION = "A256GCM";
 
-export function createSealer({ current, old = [] }: MasterKeys): Sealer {
+export function createSealer({ current, old = [] }: MasterKeys) {
   const sealing = keyFrom(current);
   const opening = new Map([sealing, ...old.map(keyFrom)].map((key) => [key.id, key]));
   return {
+    /** The id of the sealing key. */
     keyId: sealing.id,
+    /** The ids of the opening keys, the sealing key first. */
     keyIds: [...opening.keys()],
-    seal: (text, place) =>
+    /** A text sealed for one place does not open for another. */
+    seal: (text: string, place: string): Promise<string> =>
       new CompactEncrypt(new TextEncoder().encode(text))
-        .setProtectedHeader({
-          alg: "dir",
-          enc: ENCRYPTION,
-          kid: sealing.id,
-          place,
-        })
+        .setProtectedHeader({ alg: "dir", enc: ENCRYPTION, kid: sealing.id, place })
         .encrypt(sealing.secret),
-    async open(sealed, place) {
+    /** Rejects with `SealError`. */
+    async open(sealed: string, place: string): Promise<string> {
       const id = keyIdOf(sealed);
       const key = opening.get(id);
       if (!key) throw new SealError(`${place} is sealed with the key ${id}`);
