@@ -40,8 +40,7 @@ export function createInsightsService(options: InsightsOptions): Service {
     work: (signal) => insights.run(signal),
   });
   return {
-    name: cron.name,
-    start: () => cron.start(),
+    ...cron,
     async stop() {
       await cron.stop();
       await insights.resign();

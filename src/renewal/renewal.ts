@@ -24,8 +24,7 @@ export function createRenewalService(options: RenewalOptions): Service {
     work: () => renewal.beat(),
   });
   return {
-    name: cron.name,
-    start: () => cron.start(),
+    ...cron,
     async stop() {
       await cron.stop();
       await renewal.stop();
