@@ -1,9 +1,11 @@
 // A deadline shared by the successive waits of one piece of work.
+import { systemClock } from "./clock.ts";
 
 export type Deadline = ReturnType<typeof createDeadline>;
 
 /** Creates a deadline that passes after `ms`, or when `cancel` aborts. */
 export function createDeadline(ms: number, cancel?: AbortSignal) {
+  const end = systemClock.monotonic() + ms;
   let isOver = cancel?.aborted ?? false;
   let onOver: (() => void) | undefined;
   const expire = (): void => {
@@ -14,6 +16,7 @@ export function createDeadline(ms: number, cancel?: AbortSignal) {
   const followers = cancel && followersOf(cancel).add(expire);
   return {
     isOver: () => isOver,
+    leftMs: () => end - systemClock.monotonic(),
     /** Calls `end` when the deadline passes, at once if it has; undefined when nothing waits. */
     watch(end: (() => void) | undefined): void {
       onOver = end;

@@ -41,13 +41,11 @@ export interface Attempt {
   readonly insecureTls: boolean;
   /** Ends the attempt, as a timeout of the current phase. */
   readonly deadline: Deadline;
-  /** Milliseconds until the call's deadline. */
-  readonly left: () => number;
 }
 
 /** Rejects with a `CallFailure`. The caller destroys the socket. */
 export async function connect(network: Network, trace: Trace, attempt: Attempt): Promise<Socket> {
-  const { insecureTls, deadline, left } = attempt;
+  const { insecureTls, deadline } = attempt;
   const { url } = trace.request;
   const { host, port } = hostPortOf(url);
   if (port === 0) throw new CallFailure("request_invalid", "port 0 cannot be called");
@@ -57,22 +55,13 @@ export async function connect(network: Network, trace: Trace, attempt: Attempt):
   const secureContext = contextOf(network, trace.request);
   const { clock } = network;
   const started = clock.monotonic();
-  const socket = await dial(permitted, port, {
-    deadline,
-    left,
-    beginWait: () => beginWait(trace, clock),
-  });
+  const dialling = { deadline, beginWait: () => beginWait(trace, clock) };
+  const socket = await dial(permitted, port, dialling);
   trace.phases.tcp = clock.monotonic() - started;
   trace.sourceIp = socket.localAddress ?? null;
   trace.destIp = socket.remoteAddress ?? null;
   if (url.protocol !== "https:") return socket;
-  return await secure(clock, trace, {
-    socket,
-    host,
-    secureContext,
-    insecureTls,
-    deadline,
-  });
+  return await secure(clock, trace, { socket, host, secureContext, insecureTls, deadline });
 }
 
 /**

@@ -14,8 +14,6 @@ const ATTEMPT_MS = 2000;
 export interface Dialling {
   /** Ends the attempt, as a timeout of connecting. */
   readonly deadline: Deadline;
-  /** Milliseconds until the call's deadline. */
-  readonly left: () => number;
   /** Called once a SYN is sent; what it returns is called when the target has accepted. */
   readonly beginWait: () => () => void;
 }
@@ -29,12 +27,12 @@ export async function dial(
   port: number,
   dialling: Dialling,
 ): Promise<Socket> {
-  const { deadline, left } = dialling;
+  const { deadline } = dialling;
   const failures: CallFailure[] = [];
   const tried = addresses.slice(0, MAX_ADDRESSES);
   for (const [at, address] of tried.entries()) {
     const untried = tried.length - at;
-    const limit = untried === 1 ? null : Math.min(ATTEMPT_MS, left() / untried);
+    const limit = untried === 1 ? null : Math.min(ATTEMPT_MS, deadline.leftMs() / untried);
     try {
       return await dialOne(address, port, limit, dialling);
     } catch (cause) {

@@ -77,12 +77,7 @@ export function createHttpCaller({
       const { timeoutMs, insecureTls } = behaviour;
       const first = newTrace(cookies ? withCookies(request, cookies) : request, clock);
       const deadline = createDeadline(timeoutMs, cancel);
-      const end = first.started + timeoutMs;
-      const attempt: Attempt = {
-        insecureTls,
-        deadline,
-        left: () => end - clock.monotonic(),
-      };
+      const attempt: Attempt = { insecureTls, deadline };
       const progress: Progress = { hops: [], last: first };
       try {
         await followToEnd(network, progress, { request, behaviour, attempt, cookies });
