@@ -24,13 +24,12 @@ export interface Served<S extends TObject> extends OwnedResource<S> {
   readonly deps: EndpointDeps;
   /** Ends in a slash. */
   readonly path: string;
+  /** Its plural in sentences, too: "API Calls". */
   readonly tag: string;
-  /** Operation ids contain them: "Call" and "Calls". */
+  /** Operation ids contain it: "Call". */
   readonly noun: string;
-  readonly nouns: string;
-  /** For use in sentences: "an API Call" and "API Calls". */
+  /** For use in sentences: "an API Call". */
   readonly one: string;
-  readonly many: string;
   /** Who may get it, for the OpenAPI document; by default, also those it is shared with. */
   readonly readers?: string;
   /** What a deletion entails, for the OpenAPI document. */
@@ -146,9 +145,9 @@ export const getEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
 
 export const listEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
   filteredList(served, {
-    operationId: `list${served.nouns}`,
+    operationId: `list${served.noun}s`,
     path: served.path,
-    summary: `List the ${served.many} that you may read`,
+    summary: `List the ${served.tag} that you may read`,
     filters: () => ({}),
   });
 

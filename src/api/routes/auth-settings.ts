@@ -19,9 +19,7 @@ export function authSettingEndpoints(deps: EndpointDeps): Endpoint[] {
     path: "/auth/",
     tag: "Authentication Settings",
     noun: "AuthSetting",
-    nouns: "AuthSettings",
     one: "an Authentication Setting",
-    many: "Authentication Settings",
     deletion: "For its owner only, while none of their API Calls and Tokens uses it.",
   };
   return [

@@ -30,9 +30,7 @@ export function callEndpoints(deps: EndpointDeps): Endpoint[] {
     path: "/calls/",
     tag: "API Calls",
     noun: "Call",
-    nouns: "Calls",
     one: "an API Call",
-    many: "API Calls",
     deletion:
       "For its owner only. Deletes its Deployments and removes it from Workflows and Reports; the API no longer shows its results.",
   };

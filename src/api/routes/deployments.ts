@@ -21,9 +21,7 @@ export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
     path: "/deployments/",
     tag: "Deployments",
     noun: "Deployment",
-    nouns: "Deployments",
     one: "a Deployment",
-    many: "Deployments",
     readers: "For its owner, and for the owner of the API Call or Workflow that it runs.",
     deletion:
       "For its owner, and for the owner of the API Call or Workflow that it runs. Cancels its runs that no agent has received.",

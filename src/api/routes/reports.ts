@@ -17,9 +17,7 @@ export function reportEndpoints(deps: EndpointDeps): Endpoint[] {
     path: "/reports/",
     tag: "Reports",
     noun: "Report",
-    nouns: "Reports",
     one: "a Report",
-    many: "Reports",
   };
   return [...writeEndpoints(reports), getEndpoint(reports), listEndpoint(reports)];
 }

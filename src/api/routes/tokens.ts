@@ -20,9 +20,7 @@ export function tokenEndpoints(deps: EndpointDeps): Endpoint[] {
     path: "/tokens/",
     tag: "Tokens",
     noun: "Token",
-    nouns: "Tokens",
     one: "a Token",
-    many: "Tokens",
     readers: "For its owner only.",
     deletion: "For its owner only, while none of their API Calls uses it.",
   };

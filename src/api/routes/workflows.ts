@@ -18,9 +18,7 @@ export function workflowEndpoints(deps: EndpointDeps): Endpoint[] {
     path: "/workflows/",
     tag: "Workflows",
     noun: "Workflow",
-    nouns: "Workflows",
     one: "a Workflow",
-    many: "Workflows",
     deletion: "For its owner only. Deletes its Deployments; the API no longer shows its results.",
   };
   const [create, update, remove] = writeEndpoints(workflows);
