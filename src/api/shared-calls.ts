@@ -4,6 +4,7 @@ import { canRead } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import type { Call } from "../model/call.ts";
 import { chunksOf } from "../model/chunks.ts";
+import { notFound } from "../model/errors.ts";
 import { callIdsOf } from "../model/report.ts";
 import type { Report } from "../model/report.ts";
 import type { StoredDocument } from "../store/records.ts";
@@ -11,15 +12,17 @@ import type { Store } from "../store/store.ts";
 
 type Part = "results" | "stats";
 
-/** Resolves to the call if `principal` may read this part of it. */
+/** Resolves to the call; rejects with `not_found` unless `principal` may read this part of it. */
 export async function callSharing(
   part: Part,
   store: Store,
   principal: Principal,
   callId: string,
-): Promise<Call | undefined> {
+  missing = "API Call",
+): Promise<Call> {
   const stored = await store.documents.get("call", callId);
-  return stored && isOpen(part, principal, stored) ? (stored.document as Call) : undefined;
+  if (!stored || !isOpen(part, principal, stored)) throw notFound(missing);
+  return stored.document as Call;
 }
 
 /** Resolves to the ids of the calls of which `principal` may read this part. */
@@ -34,15 +37,14 @@ export async function callsSharing(
   return open;
 }
 
-/** Resolves to the names, by id, of the report's calls of which `principal` may read this part. */
+/** Resolves to the names, by id, of the report's calls whose statistics `principal` may read. */
 export async function callNames(
-  part: Part,
   store: Store,
   principal: Principal,
   report: Report,
 ): Promise<ReadonlyMap<string, string>> {
   const names = new Map<string, string>();
-  for await (const { id, document } of openCalls(part, store, principal, callIdsOf(report)))
+  for await (const { id, document } of openCalls("stats", store, principal, callIdsOf(report)))
     names.set(id, (document as Call).meta.name);
   return names;
 }

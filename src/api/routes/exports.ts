@@ -1,5 +1,4 @@
 // Exports as files: a call's results and statistics, and the statistics of a report's rows.
-import { notFound } from "../../model/errors.ts";
 import { EXAMPLE, Id, LocationRef, Name } from "../../model/fields.ts";
 import { PERIOD_KINDS } from "../../model/periods.ts";
 import type { Report } from "../../model/report.ts";
@@ -72,7 +71,6 @@ const resultExport = ({ store, exports }: EndpointDeps): Endpoint =>
     media: mediaOf(ListedResultSchema, RESULT_COLUMNS),
     async handle({ principal, params, query }) {
       const call = await callSharing("results", store, principal, params.id);
-      if (!call) throw notFound("API Call");
       const filter = await filterOf(store, query);
       return exports.stream({
         principal,
@@ -108,7 +106,6 @@ const statExport = ({ store, exports }: EndpointDeps): Endpoint =>
     async handle({ principal, params, query }) {
       const { format, kind, type, ...range } = query;
       const call = await callSharing("stats", store, principal, params.id);
-      if (!call) throw notFound("API Call");
       assertRange(range);
       const location_id = await locationToFilter(store, query.location_id);
       const of = { call_id: call.id, location_id };
@@ -154,7 +151,7 @@ const reportExport = ({ store, exports }: EndpointDeps): Endpoint =>
         name: `report-${report.id}`,
         columns: REPORT_COLUMNS,
         async *pages(pace) {
-          const names = await callNames("stats", store, principal, report);
+          const names = await callNames(store, principal, report);
           yield* reportRows(store, report, names, query, pace);
         },
       });

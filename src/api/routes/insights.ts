@@ -11,7 +11,7 @@ import { listOf, toPage } from "../http/paging.ts";
 import type { Values } from "../http/parameters.ts";
 import { entryOf, reportOf } from "../insight-answers.ts";
 import { rankCalls } from "../insight-rank.ts";
-import { callSharing } from "../shared-calls.ts";
+import { callSharing, callsSharing } from "../shared-calls.ts";
 import {
   InsightReportSchema,
   InsightSchema,
@@ -22,6 +22,7 @@ import {
   RankSchema,
 } from "./insight-schemas.ts";
 
+const MISSING = "Insights report";
 const common = { methods: ["GET"], tag: "Insights", level: "VIEWER" } as const;
 
 export const insightEndpoints = (deps: EndpointDeps): Endpoint[] => [
@@ -62,7 +63,6 @@ export const insightEndpoints = (deps: EndpointDeps): Endpoint[] => [
     answer: Type.Union([InsightSchema, Type.Object({})]),
     async handle({ principal, params: { call_id }, query: { weekly } }) {
       const call = await callSharing("stats", deps.store, principal, call_id);
-      if (!call) throw notFound("API Call");
       const report = await deps.store.insights.latest({ call_id, kind: kindOf(weekly) });
       return report ? entryOf(report, nameOf(call)) : {};
     },
@@ -74,7 +74,7 @@ export const insightEndpoints = (deps: EndpointDeps): Endpoint[] => [
     summary: "Get a report, with what explains its score",
     description:
       "The parts of the score with what each cost, the change from the period before, and where the time and the failures were.",
-    missing: "Insights report",
+    missing: MISSING,
     answer: InsightReportSchema,
     handle: (request) => getInsight(deps, request),
   }),
@@ -100,8 +100,8 @@ async function readPage(
   page: Parameters<EndpointDeps["store"]["insights"]["list"]>[1],
 ): Promise<ListedInsight[]> {
   if (callId === undefined) return store.insights.list(principal, page);
-  const call = await callSharing("stats", store, principal, callId);
-  return call ? store.insights.listOfCall(callId, page) : [];
+  const open = await callsSharing("stats", store, principal, [callId]);
+  return open.has(callId) ? store.insights.listOfCall(callId, page) : [];
 }
 
 async function getInsight(
@@ -109,9 +109,10 @@ async function getInsight(
   { principal, params }: ApiRequest<"/insights/:id/">,
 ): Promise<unknown> {
   const key = parseInsightId(params.id);
-  const call = key && (await callSharing("stats", store, principal, key.call_id));
-  const report = call && (await store.insights.get(key));
-  if (!report) throw notFound("Insights report");
+  if (!key) throw notFound(MISSING);
+  const call = await callSharing("stats", store, principal, key.call_id, MISSING);
+  const report = await store.insights.get(key);
+  if (!report) throw notFound(MISSING);
   const start = periodStart(key.kind, key.start - 1);
   const before = await store.insights.get({ ...key, start });
   return reportOf(report, before, nameOf(call));

@@ -77,7 +77,7 @@ export const reportStatEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[
       const { kind, type, cursor } = query;
       const position = cursor === undefined ? undefined : cursors.decode(scope(), cursor);
       const { now, times } = await periodsOf(store, query, position);
-      const groups = groupsOf(report, await callNames("stats", store, principal, report));
+      const groups = groupsOf(report, await callNames(store, principal, report));
       const first = Number(position?.[1] ?? 0);
       const end = endOfPage(groups, first, times.length);
       const shown: unknown[] = [];

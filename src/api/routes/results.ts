@@ -42,7 +42,6 @@ export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     async handle(request) {
       const { principal, params } = request;
       const call = await callSharing("results", deps.store, principal, params.id);
-      if (!call) throw notFound("API Call");
       return listResults(deps, request, {
         targetId: call.id,
         recorded: async (page) =>
@@ -83,8 +82,7 @@ async function resultOf(store: Store, principal: Principal, id: string): Promise
   const pending = await store.pendingRuns.get(id);
   const result = await store.results.get(id);
   const callId = result?.meta.call_id ?? pending?.target_id ?? "";
-  const call = await callSharing("results", store, principal, callId);
-  if (!call) throw notFound("Result");
+  const call = await callSharing("results", store, principal, callId, "Result");
   return result ?? queuedResult(pending as PendingRun, call);
 }
 

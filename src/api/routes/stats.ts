@@ -1,5 +1,4 @@
 // Statistics of a call: of one period, and of periods or single calls before or since an instant.
-import { notFound } from "../../model/errors.ts";
 import type { Call } from "../../model/call.ts";
 import { formatInstant, formatPeriodTime } from "../../model/instant.ts";
 import { periodEnd, periodStart } from "../../model/periods.ts";
@@ -197,7 +196,6 @@ interface Subject {
 export async function subjectOf({ store }: EndpointDeps, request: AboutStats): Promise<Subject> {
   const { principal, params, query } = request;
   const call = await callSharing("stats", store, principal, params.id);
-  if (!call) throw notFound("API Call");
   return { call, location_id: await locationToFilter(store, query.location_id) };
 }
 
