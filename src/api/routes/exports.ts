@@ -1,8 +1,8 @@
 // Exports as files: a call's results and statistics, and the statistics of a report's rows.
 import { EXAMPLE, Id, LocationRef, Name } from "../../model/fields.ts";
-import { PERIOD_KINDS } from "../../model/periods.ts";
+import type { PeriodKind } from "../../model/periods.ts";
 import type { Report } from "../../model/report.ts";
-import { codesOfType, STAT_TYPES } from "../../model/stat.ts";
+import { codesOfType } from "../../model/stat.ts";
 import { columnsOf } from "../../model/csv.ts";
 import { Type } from "../../model/type.ts";
 import type { Store } from "../../store/store.ts";
@@ -13,13 +13,13 @@ import { FORMAT, mediaOf } from "../exports.ts";
 import type { Pace } from "../exports.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
-import { assertRange, bound, choice, instant } from "../http/parameters.ts";
+import { assertRange, bound, instant } from "../http/parameters.ts";
 import { visible } from "../owned-documents.ts";
 import { LOCATION_FILTER, locationToFilter } from "../requested-location.ts";
 import { filterOf, RESULT_FILTERS } from "../result-lists.ts";
 import { callNames, callSharing } from "../shared-calls.ts";
 import { ListedResultSchema, withoutRequest } from "./results.ts";
-import { STAT_ENTRY, StatEntrySchema, RawSchema } from "./stat-schemas.ts";
+import { KIND, KIND_OR_RAW, STAT_ENTRY, StatEntrySchema, RawSchema, TYPE } from "./stat-schemas.ts";
 import { rawStat, statEntry } from "./stats.ts";
 
 const RESULT_COLUMNS = columnsOf(ListedResultSchema);
@@ -36,7 +36,7 @@ const PERIODS = {
   format: FORMAT,
   from: instant("only from the period that contains it on; ISO 8601, UTC when it has no offset"),
   to: bound("only periods that begin before this time, which is excluded; as `from`"),
-  type: choice("only calls with this result; ALL: every call made", STAT_TYPES, "ALL"),
+  type: TYPE,
 };
 
 const HOW =
@@ -97,7 +97,7 @@ const statExport = ({ store, exports }: EndpointDeps): Endpoint =>
     level: "VIEWER",
     query: {
       ...PERIODS,
-      kind: choice("kind of period; RAW: single calls", [...PERIOD_KINDS, "RAW"], "DAY"),
+      kind: KIND_OR_RAW,
       location_id: LOCATION_FILTER,
     },
     answer: Type.Union([StatEntrySchema, RawSchema]),
@@ -137,7 +137,7 @@ const reportExport = ({ store, exports }: EndpointDeps): Endpoint =>
     description: `Row by row, oldest first, only periods with such calls, and only rows of calls whose statistics you may see. ${HOW}`,
     missing: "Report",
     level: "VIEWER",
-    query: { ...PERIODS, kind: choice("kind of period", PERIOD_KINDS, "DAY") },
+    query: { ...PERIODS, kind: KIND },
     answer: ReportStatSchema,
     headers: FILE_NAME,
     media: mediaOf(ReportStatSchema, REPORT_COLUMNS),
@@ -159,7 +159,7 @@ const reportExport = ({ store, exports }: EndpointDeps): Endpoint =>
   });
 
 interface ReportQuery extends Range {
-  readonly kind: (typeof PERIOD_KINDS)[number];
+  readonly kind: PeriodKind;
   readonly type: string;
 }
 

@@ -2,28 +2,26 @@
 import { invalid } from "../../model/errors.ts";
 import { Id, LocationRef, Name } from "../../model/fields.ts";
 import { formatPeriodTime } from "../../model/instant.ts";
-import { PERIOD_KINDS } from "../../model/periods.ts";
 import type { Report } from "../../model/report.ts";
 import { periodsBefore, periodsSince } from "../../model/report-stats.ts";
-import { STAT_TYPES } from "../../model/stat.ts";
 import { Type } from "../../model/type.ts";
 import type { Store } from "../../store/store.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { PageMetaSchema } from "../http/paging.ts";
 import type { Position } from "../http/paging.ts";
-import { choice, CURSOR, instant, integer } from "../http/parameters.ts";
+import { CURSOR, instant, integer } from "../http/parameters.ts";
 import type { Values } from "../http/parameters.ts";
 import { visible } from "../owned-documents.ts";
 import { endOfPage, groupsOf, groupStats, MOST_ENTRIES } from "../report-stats.ts";
 import { callNames } from "../shared-calls.ts";
-import { PERIOD_STAT, PeriodTime } from "./stat-schemas.ts";
+import { KIND, PERIOD_STAT, PeriodTime, TYPE } from "./stat-schemas.ts";
 
 const DEFAULT_PERIODS = 10;
 
 const QUERY = {
-  kind: choice("kind of period", PERIOD_KINDS, "DAY"),
-  type: choice("only calls with this result; ALL: every call made", STAT_TYPES, "ALL"),
+  kind: KIND,
+  type: TYPE,
   since: instant("the period that contains it and later ones, up to now, oldest first; ISO 8601"),
   before: instant("the period that contains it and earlier ones, newest first (default: now)"),
   limit: integer("maximum periods", { minimum: 1, maximum: 1000 }, DEFAULT_PERIODS),

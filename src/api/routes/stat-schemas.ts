@@ -13,18 +13,23 @@ import { LOCATION_FILTER } from "../requested-location.ts";
 export const MAX_STATS = 1000;
 export const MAX_RAW = 5000;
 
+export const TYPE = choice("only calls with this result; ALL: every call made", STAT_TYPES, "ALL");
+export const KIND = choice("kind of period", PERIOD_KINDS, "DAY");
+export const KIND_OR_RAW = choice(
+  "kind of period; RAW: single calls",
+  [...PERIOD_KINDS, "RAW"],
+  "DAY",
+);
+
 const common = {
   time: instant(
     "ISO 8601, UTC when it has no offset; selects the period that contains it (default: now)",
   ),
-  type: choice("only calls with this result; ALL: every call made", STAT_TYPES, "ALL"),
+  type: TYPE,
   location_id: LOCATION_FILTER,
 };
 
-export const STAT_PARAMETERS = {
-  ...common,
-  kind: choice("kind of period", PERIOD_KINDS, "DAY"),
-};
+export const STAT_PARAMETERS = { ...common, kind: KIND };
 
 /** Read as a function of the endpoint's own maximum, which is also the default. */
 const LIMIT: Parameter<(maximum: number) => number> = {
@@ -40,7 +45,7 @@ const LIMIT: Parameter<(maximum: number) => number> = {
 
 export const STATS_PARAMETERS = {
   ...common,
-  kind: choice("kind of period; RAW: single calls", [...PERIOD_KINDS, "RAW"], "DAY"),
+  kind: KIND_OR_RAW,
   cursor: CURSOR,
   limit: LIMIT,
 };
