@@ -1,5 +1,5 @@
 // Lists of the results of calls and workflows: their order and filters, and the pending runs.
-import { categoryOf, RESULT_CODES } from "../model/result.ts";
+import { CATEGORY_FILTERS, categoryOf, RESULT_CODES } from "../model/result.ts";
 import type { ResultCode } from "../model/result.ts";
 import { codesOfType, STAT_TYPES } from "../model/stat.ts";
 import type { PendingRun, ResultPage } from "../store/records.ts";
@@ -11,8 +11,6 @@ import { assertRange, bound, choice, LIST_PAGING, optional } from "./http/parame
 import type { Values } from "./http/parameters.ts";
 import { LOCATION_FILTER, locationToFilter } from "./requested-location.ts";
 
-const CATEGORIES = ["PASS", "WARNING", "FAIL", "NONE"] as const;
-
 export const RESULT_FILTERS = {
   order: choice("oldest (asc) or newest (desc) first", ["asc", "desc"], "asc"),
   type: optional(
@@ -21,7 +19,7 @@ export const RESULT_FILTERS = {
   category: optional(
     choice(
       "only this category; NONE: results without one (default: no filter)",
-      CATEGORIES,
+      CATEGORY_FILTERS,
       "FAIL",
     ),
   ),
@@ -83,7 +81,7 @@ export async function filterOf(
 /** Undefined: no filter. */
 function codesOf(
   type: string | undefined,
-  category: (typeof CATEGORIES)[number] | undefined,
+  category: (typeof CATEGORY_FILTERS)[number] | undefined,
 ): readonly ResultCode[] | undefined {
   if (type === undefined && category === undefined) return undefined;
   const ofType = type === undefined ? RESULT_CODES : codesOfType(type);

@@ -6,7 +6,7 @@ import type { Api, Json } from "../client/api.ts";
 import { findObject } from "../client/find-object.ts";
 import { RESULT_COLUMNS } from "../client/outcome.ts";
 import type { Column } from "../client/table.ts";
-import { RESULT_CODES } from "../model/result.ts";
+import { CATEGORY_FILTERS, RESULT_CODES } from "../model/result.ts";
 import { addApiOptions, addListOptions, openApi } from "./api-client.ts";
 import type { ApiOptions, ListOptions } from "./api-client.ts";
 import { examples } from "./command.ts";
@@ -32,14 +32,7 @@ export function addResultCommands(program: Command, context: Context): void {
     .description("List the results of a call or a workflow, newest first.")
     .argument("<call>", "id or name of a call or a workflow")
     .option("--location <id>", "only at this location")
-    .addOption(
-      new Option("--category <category>", "only this category").choices([
-        "PASS",
-        "WARNING",
-        "FAIL",
-        "NONE",
-      ]),
-    )
+    .addOption(new Option("--category <category>", "only this category").choices(CATEGORY_FILTERS))
     .addOption(new Option("--type <result>", "only this result").choices(RESULT_CODES))
     .option("--from <time>", "only from this ISO 8601 time on")
     .option("--to <time>", "only before this time")

@@ -35,7 +35,11 @@ export const RESERVED_CODES = [
   "SLA_ERROR",
 ] as const;
 
-export type ResultCategory = "PASS" | "WARNING" | "FAIL";
+const RESULT_CATEGORIES = ["PASS", "WARNING", "FAIL"] as const;
+export type ResultCategory = (typeof RESULT_CATEGORIES)[number];
+
+/** What lists can be filtered by; NONE: results without a category. */
+export const CATEGORY_FILTERS = [...RESULT_CATEGORIES, "NONE"] as const;
 
 const CATEGORIES: Partial<Record<ResultCode, ResultCategory>> = {
   COMPLETE: "PASS",
@@ -57,6 +61,7 @@ export const PASSED_CODES: readonly ResultCode[] = RESULT_CODES.filter(
   (code) => categoryOf(code) === "PASS",
 );
 
+export const ResultCategorySchema = Type.Union([Type.Enum([...RESULT_CATEGORIES]), Type.Null()]);
 const Text = nullable(Type.String(), { examples: [null] });
 const ExampleId = Type.String({ examples: [EXAMPLE.id] });
 const Address = nullable(Type.String({ examples: ["203.0.113.7"] }));
@@ -85,7 +90,7 @@ const RUN_META = {
   start_time: Type.Union([Instant, Type.Null()]),
   end_time: Type.Union([Instant, Type.Null()]),
   result: Type.Enum([...RESULT_CODES]),
-  result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
+  result_category: ResultCategorySchema,
   message: Text,
 };
 

@@ -1,9 +1,8 @@
 // The filters of lists of runs, as a page's address keeps them: whoever opens a run and goes back
 // finds them again. The names differ from those of a call's charts.
+import { CATEGORY_FILTERS } from "../../src/model/result.ts";
 import { instantIn } from "./clock.ts";
 import { OUTCOMES } from "./pages/result/outcomes.ts";
-
-export const CATEGORIES = ["PASS", "WARNING", "FAIL", "NONE"] as const;
 
 type Query = Readonly<Record<string, string | undefined>>;
 
@@ -19,7 +18,7 @@ export interface RunFilters {
 
 /** Reads the filters from the query, and ignores what is invalid in it. */
 export const filtersOf = (query: Query): RunFilters => ({
-  category: oneOf(CATEGORIES, query["run_category"]),
+  category: oneOf(CATEGORY_FILTERS, query["run_category"]),
   type: oneOf(Object.keys(OUTCOMES), query["run_result"]),
   location_id: query["run_location"] ?? "",
   from: instantIn(query["run_from"]),

@@ -3,7 +3,7 @@ import type { Call } from "../../model/call.ts";
 import { HOURS } from "../../model/call-overview.ts";
 import { CALL_STATES } from "../../model/call-state.ts";
 import { Hostname, Id, LocationRef, Name, Owner, Timestamp, nullable } from "../../model/fields.ts";
-import { RESULT_CODES } from "../../model/result.ts";
+import { RESULT_CODES, ResultCategorySchema } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";
 import type { StoredDocument } from "../../store/records.ts";
 import { asListed, overviewOf } from "../call-overview.ts";
@@ -23,7 +23,7 @@ const Latency = nullable(Type.Integer({ description: "milliseconds", examples: [
 const OUTCOME = {
   result_id: Id,
   result: Type.Enum([...RESULT_CODES]),
-  result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
+  result_category: ResultCategorySchema,
   time: Timestamp,
   latency: Latency,
 };

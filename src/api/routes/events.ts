@@ -1,6 +1,6 @@
 // Streams results as server-sent events, as they are recorded.
 import { Id, LocationRef, Timestamp, nullable } from "../../model/fields.ts";
-import { RESULT_CODES } from "../../model/result.ts";
+import { RESULT_CODES, ResultCategorySchema } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";
 import { eventStream } from "../event-stream.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
@@ -18,7 +18,7 @@ const EventSchema = named(
     location_id: LocationRef,
     deployment_id: nullable(Id),
     result: Type.Enum([...RESULT_CODES]),
-    result_category: Type.Union([Type.Enum(["PASS", "WARNING", "FAIL"]), Type.Null()]),
+    result_category: ResultCategorySchema,
     time: Timestamp,
     latency: nullable(Type.Integer({ description: "milliseconds", examples: [120] })),
     is_late: Type.Boolean({ description: "the run started more than a second late" }),

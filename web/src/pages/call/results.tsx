@@ -1,4 +1,5 @@
 // The results of a call, newest first, with filters.
+import { CATEGORY_FILTERS } from "../../../../src/model/result.ts";
 import { useAddress } from "../../address.ts";
 import { urlOf, withQuery } from "../../api.ts";
 import { useList } from "../../lists.ts";
@@ -11,7 +12,7 @@ import { formatMs } from "../../parts/number.ts";
 import { State } from "../../parts/state.tsx";
 import { toneOf } from "../../parts/tone.ts";
 import { Time } from "../../parts/time.tsx";
-import { CATEGORIES, filterQuery, filtersOf, isFiltered } from "../../run-filters.ts";
+import { filterQuery, filtersOf, isFiltered } from "../../run-filters.ts";
 import type { RunFilters } from "../../run-filters.ts";
 import { OUTCOMES } from "../result/outcomes.ts";
 import type { ListedResult } from "./sample.ts";
@@ -20,7 +21,10 @@ const PAGE = 25;
 
 const CATEGORY_CHOICES = [
   { value: "", name: "Any" },
-  ...CATEGORIES.map((value) => ({ value, name: value === "NONE" ? "None: no call made" : value })),
+  ...CATEGORY_FILTERS.map((value) => ({
+    value,
+    name: value === "NONE" ? "None: no call made" : value,
+  })),
 ];
 
 const TYPES = [
