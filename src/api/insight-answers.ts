@@ -46,15 +46,7 @@ export const reportOf = (report: Insight, before: Insight | undefined, call: Nam
   failures: report.details.failures,
   percentiles: report.details.percentiles,
   phases: report.details.phases,
-  locations: report.details.locations.map(
-    ({ location_id, made, passed, pass_percent, ...spread }) => ({
-      location_id,
-      made,
-      passed,
-      pass_percent,
-      ...spread,
-    }),
-  ),
+  locations: report.details.locations,
   worst_hours: report.details.worst_hours.map(withTime),
   outliers: report.details.outliers.map(withTime),
 });
