@@ -1,5 +1,5 @@
 // Repeated requests: the header Idempotency-Key, and the answers kept for it.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Principal } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
 import { DAY_MS } from "../model/periods.ts";
@@ -40,11 +40,10 @@ export function toRepeatable(
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw invalid(`Idempotency-Key: ${show(key)} is not 1 to 255 visible ASCII characters`);
   const asked = [principal.key_id, method, operationId, sorted(params), key];
-  return { key, id: hash(asked), fingerprint: hash(sorted(body)) };
+  return { key, id: hashOf(asked), fingerprint: hashOf(sorted(body)) };
 }
 
-const hash = (value: unknown): string =>
-  createHash("sha256").update(JSON.stringify(value)).digest("hex");
+const hashOf = (value: unknown): string => hash("sha256", JSON.stringify(value));
 
 /** Sorts the names in objects: their order makes no difference. */
 function sorted(value: unknown): unknown {

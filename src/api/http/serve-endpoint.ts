@@ -76,9 +76,6 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
       });
 }
 
-const textOf = (header: string | string[] | undefined): string | undefined =>
-  header === undefined ? undefined : String(header);
-
 const toReply = ({ status = 200 }: Endpoint, answer: unknown): Reply =>
   typeof status === "number" ? { status, answer } : (answer as Reply);
 
@@ -108,7 +105,7 @@ function toApiRequest(
     query: values,
     body,
     session: request.session,
-    lastEventId: textOf(headers["last-event-id"]),
+    lastEventId: headers["last-event-id"]?.toString(),
     scope: () => scopeOf(endpoint, params, values, principal),
     change(work) {
       const address = clientAddress(request);
