@@ -73,6 +73,7 @@ export const Timestamp = dateTime(
 );
 export const Name = Type.String({ minLength: 1, maxLength: LIMITS.name, examples: ["Sign in"] });
 export const Owner = Type.String({ examples: ["ann"] });
+export const Org = nullable(Type.String({ examples: ["shop"] }));
 export const Hostname = Type.String({ examples: [EXAMPLE.domain] });
 /** A location id, or `""` for the default location. */
 export const LocationRef = Type.String({ maxLength: 100, examples: [EXAMPLE.location] });

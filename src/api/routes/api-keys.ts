@@ -1,7 +1,7 @@
 // API keys of the caller's owner. A key is shown once, when it is issued.
 import { ACCESS_LEVELS } from "../../model/access.ts";
 import { notFound } from "../../model/errors.ts";
-import { Id, Name, Owner, Timestamp, nullable, withDefault } from "../../model/fields.ts";
+import { Id, Name, Org, Owner, Timestamp, nullable, withDefault } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { Type } from "../../model/type.ts";
 import { createValidator } from "../../model/validate.ts";
@@ -34,7 +34,7 @@ const keyBody = createValidator(KeyBody);
 const known = {
   id: Id,
   owner: Owner,
-  org: nullable(Type.String({ examples: ["shop"] })),
+  org: Org,
   access_level: AccessLevelSchema,
   name: KeyName,
   created: Timestamp,

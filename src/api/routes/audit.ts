@@ -1,7 +1,7 @@
 // The audit trail of the caller's owner.
 import { isOwner, ownedBy } from "../../model/access.ts";
 import type { Actor } from "../../model/access.ts";
-import { EXAMPLE, Id, mark, nullable, Timestamp } from "../../model/fields.ts";
+import { EXAMPLE, Id, mark, nullable, Org, Owner, Timestamp } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { AUDIT_ACTIONS } from "../../model/audit.ts";
 import type { StoredAuditEntry } from "../../model/audit.ts";
@@ -13,9 +13,7 @@ import { listOf, toPage } from "../http/paging.ts";
 import { assertRange, bound, choice, LIST_PAGING } from "../http/parameters.ts";
 import { AccessLevelSchema, KeyName } from "./api-keys.ts";
 
-const Name = nullable(Type.String({ examples: ["ann"] }));
-
-const Org = nullable(Type.String({ examples: ["shop"] }));
+const Name = nullable(Owner);
 
 const AuditKey = nullable(
   Type.Object({ name: KeyName, access_level: AccessLevelSchema, revoked: Type.Boolean() }),

@@ -1,13 +1,13 @@
 // Opens, shows and closes the session of the web pages: a cookie instead of a key.
-import { ACCESS_LEVELS } from "../../model/access.ts";
 import type { Principal } from "../../model/access.ts";
-import { Id, Owner, nullable } from "../../model/fields.ts";
+import { Id, Org, Owner } from "../../model/fields.ts";
 import { Type } from "../../model/type.ts";
 import { createValidator } from "../../model/validate.ts";
 import { StatusSchema } from "../crud.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, Reply } from "../http/endpoint.ts";
 import { closeSession, openSession } from "../sessions.ts";
+import { AccessLevelSchema } from "./api-keys.ts";
 
 const common = { path: "/session/", tag: "Session", level: "VIEWER" } as const;
 
@@ -19,8 +19,8 @@ const SessionSchema = named(
   Type.Object({
     key_id: Id,
     owner: Owner,
-    org: nullable(Type.String({ examples: ["shop"] })),
-    access_level: Type.Enum([...ACCESS_LEVELS]),
+    org: Org,
+    access_level: AccessLevelSchema,
     has_session: Type.Boolean({ description: "false where the request came with a key" }),
   }),
 );
