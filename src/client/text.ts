@@ -16,23 +16,19 @@ export const harmless = (text: string): string =>
 
 /** Returns JSON of the same value, with such characters in JSON's own escapes. */
 export const harmlessJson = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent)
-    .split("\n")
-    .map((line) =>
-      line.replaceAll(HOSTILE, (each) =>
-        [...Array(each.length).keys()]
-          .map((n) => `\\u${each.charCodeAt(n).toString(16).padStart(4, "0")}`)
-          .join(""),
-      ),
-    )
-    .join("\n");
+  JSON.stringify(value, null, indent).replaceAll(HOSTILE, (each) =>
+    each === "\n"
+      ? each
+      : Array.from({ length: each.length }, (_, n) => jsonEscape(each.charCodeAt(n))).join(""),
+  );
+
+const jsonEscape = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;
 
 /** Like `harmless`, but keeps line breaks and tabs. */
 export const harmlessLines = (text: string): string =>
   text
-    .split("\n")
-    .map((line) => line.replace(/\r$/, "").split("\t").map(harmless).join("\t"))
-    .join("\n");
+    .replaceAll(/\r(?=\n|$)/g, "")
+    .replaceAll(HOSTILE, (each) => (/[\n\t]/.test(each) ? each : harmless(each)));
 
 /** Characters that take two columns: East Asian wide and full-width characters, and emoji. */
 const WIDE =
