@@ -65,10 +65,7 @@ async function rank(context: Context, options: RankOptions): Promise<void> {
     reverse: worstFirst,
     inc_org: shared,
   });
-  const results = answer["results"] as readonly Json[];
-  const entries = (async function* () {
-    yield* results;
-  })();
+  const entries = answer["results"] as readonly Json[];
   await printList(context, entries, options, { columns: RANK_COLUMNS, noun: "reports" });
 }
 

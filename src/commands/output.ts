@@ -31,7 +31,7 @@ export interface Listing {
 /** Prints the first `limit` items; says on stderr if there are more, or none. */
 export async function printList(
   context: Context,
-  items: AsyncIterable<Json>,
+  items: AsyncIterable<Json> | Iterable<Json>,
   { limit, json = false }: Pick<ListOptions, "limit" | "json">,
   { columns, noun, explain }: Listing,
 ): Promise<void> {
