@@ -1,5 +1,6 @@
 // Describes a run's outcome: a call with the times of its phases, a workflow call by call.
 import { count } from "../model/count.ts";
+import { isInFlight } from "../model/result.ts";
 import type { Result, WorkflowResult } from "../model/result.ts";
 import type { Column, Color, Screen } from "./table.ts";
 import { harmless } from "./text.ts";
@@ -20,17 +21,14 @@ const colorOf = ({ result_category }: Meta): Color =>
 export const EXIT_CODES = { PASS: 0, FAIL: 1, WARNING: 2, none: 3, unfinished: 4 } as const;
 
 export function exitCodeOf(meta: Meta): number {
-  if (!isEnded(meta)) return EXIT_CODES.unfinished;
+  if (isInFlight(meta)) return EXIT_CODES.unfinished;
   return EXIT_CODES[meta.result_category ?? "none"];
 }
-
-export const isEnded = ({ result }: Meta): boolean =>
-  result !== "QUEUED" && result !== "PROCESSING";
 
 /** Returns several lines, each with its line break. */
 export function outcomeOf(result: ListedResult, screen: Screen): string {
   const { meta, response, request, hops, certificate } = result;
-  const category = meta.result_category ?? (isEnded(meta) ? "NOT MADE" : "NOT YET");
+  const category = meta.result_category ?? (isInFlight(meta) ? "NOT YET" : "NOT MADE");
   const status =
     response && `${response.status_code} ${harmless(response.status_string)}`.trimEnd();
   const title = [screen.paint(colorOf(meta), category), meta.result, status].filter(Boolean);
@@ -65,7 +63,7 @@ export function workflowOutcomeOf(outcome: WorkflowOutcome, screen: Screen): str
     `${counts.failed} failed`,
     `${counts.not_made} not made`,
   ];
-  const category = meta.result_category ?? (isEnded(meta) ? "NOT MADE" : "NOT YET");
+  const category = meta.result_category ?? (isInFlight(meta) ? "NOT YET" : "NOT MADE");
   const title = `${screen.paint(colorOf(meta), category)}  ${meta.result}  workflow ${harmless(meta.name)}`;
   const message = meta.message === null ? "" : `${harmless(meta.message)}\n`;
   const steps = results.map((step, n) => `\n${n + 1}. ${outcomeOf(step, screen)}`);

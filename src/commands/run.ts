@@ -2,16 +2,11 @@
 import type { Command } from "commander";
 import type { Api, Json } from "../client/api.ts";
 import { findObject } from "../client/find-object.ts";
-import {
-  EXIT_CODES,
-  exitCodeOf,
-  isEnded,
-  outcomeOf,
-  workflowOutcomeOf,
-} from "../client/outcome.ts";
+import { EXIT_CODES, exitCodeOf, outcomeOf, workflowOutcomeOf } from "../client/outcome.ts";
 import type { ListedResult, WorkflowOutcome } from "../client/outcome.ts";
 import { pairBy } from "../client/resource-kind.ts";
 import { KINDS } from "../client/resource-kinds.ts";
+import { isInFlight } from "../model/result.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { addApiOptions, openApi } from "./api-client.ts";
 import type { ApiOptions } from "./api-client.ts";
@@ -122,7 +117,7 @@ async function runNow(
 async function endOf(api: Api, path: string, until: number): Promise<Json> {
   for (;;) {
     const result = await api.get(path);
-    const hasEnded = isEnded((result as unknown as ListedResult).meta);
+    const hasEnded = !isInFlight((result as unknown as ListedResult).meta);
     if (hasEnded || systemClock.monotonic() >= until) return result;
     await systemClock.pause(POLL_MS);
   }

@@ -52,6 +52,10 @@ const CATEGORIES: Partial<Record<ResultCode, ResultCategory>> = {
 /** Null if no call was made, or the fault is ours. */
 export const categoryOf = (code: ResultCode): ResultCategory | null => CATEGORIES[code] ?? null;
 
+/** Whether the run has no outcome yet. */
+export const isInFlight = ({ result }: { readonly result: ResultCode }): boolean =>
+  result === "QUEUED" || result === "PROCESSING";
+
 /** The codes of every call that was made: what `ALL` counts. */
 export const MADE_CODES: readonly ResultCode[] = RESULT_CODES.filter(
   (code) => categoryOf(code) !== null,

@@ -1,5 +1,6 @@
 // Manual runs of calls and workflows.
 import type { Context } from "../../src/model/context.ts";
+import { isInFlight } from "../../src/model/result.ts";
 import type { Result, WorkflowResult } from "../../src/model/result.ts";
 import { send } from "./api.ts";
 
@@ -65,4 +66,4 @@ export const outcomeKey = (kind: TargetKind, resultId: string): readonly unknown
 ];
 
 export const isEnded = (outcome: Outcome | undefined): outcome is Outcome =>
-  outcome !== undefined && outcome.meta.result !== "QUEUED" && outcome.meta.result !== "PROCESSING";
+  outcome !== undefined && !isInFlight(outcome.meta);

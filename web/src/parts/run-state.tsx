@@ -22,9 +22,6 @@ interface Outcome {
   readonly result_category: ResultCategory | null;
 }
 
-export const isInFlight = ({ result }: Pick<Outcome, "result">): boolean =>
-  result === "QUEUED" || result === "PROCESSING";
-
 export const wordOf = ({ result }: Pick<Outcome, "result">): string => WORDS[result];
 
 export const RunState = ({ result, result_category }: Outcome) => (

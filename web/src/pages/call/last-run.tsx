@@ -1,6 +1,6 @@
 // The last run of a call, where it says more than the calls before.
+import { isInFlight } from "../../../../src/model/result.ts";
 import type { CallNow } from "../../call-overview.ts";
-import { isInFlight } from "../../parts/run-state.tsx";
 import { Time } from "../../parts/time.tsx";
 import type { ListedResult } from "./sample.ts";
 

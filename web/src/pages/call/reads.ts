@@ -1,5 +1,6 @@
 // The reads of a call's page: only what it shows. Events trigger them again.
 import type { Bucket, Spread } from "../../../../src/model/histogram.ts";
+import { isInFlight } from "../../../../src/model/result.ts";
 import type { ResultCode } from "../../../../src/model/result.ts";
 import { useEffect, useState } from "preact/hooks";
 import { send, withQuery } from "../../api.ts";
@@ -186,7 +187,7 @@ async function readResults(
     location_id: location,
   });
   const results = await readAll<ListedResult>(path, signal);
-  const ended = results.filter(({ meta }) => !["QUEUED", "PROCESSING"].includes(meta.result));
+  const ended = results.filter(({ meta }) => !isInFlight(meta));
   const byPlace = Map.groupBy(ended, ({ meta }) => meta.location_id);
   const samples = (some: readonly ListedResult[]): Sample[] =>
     some

@@ -1,11 +1,12 @@
 // The newest ended run of a workflow.
+import { isInFlight } from "../../../../src/model/result.ts";
 import type { WorkflowResult } from "../../../../src/model/result.ts";
 import type { List } from "../../api.ts";
 import { formatAgo } from "../../clock.ts";
 import { now } from "../../now.ts";
 import { formatTime } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
-import { isInFlight, RunState } from "../../parts/run-state.tsx";
+import { RunState } from "../../parts/run-state.tsx";
 
 /** The next runs of several deployments may be queued already. */
 const ENOUGH = 5;

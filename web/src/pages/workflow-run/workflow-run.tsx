@@ -1,5 +1,6 @@
 // One run of a workflow: its calls on one time axis, and the data passed between them.
 import { useEffect, useRef } from "preact/hooks";
+import { isInFlight } from "../../../../src/model/result.ts";
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import { now } from "../../now.ts";
 import { useOutcome } from "../../outcome.ts";
@@ -15,7 +16,7 @@ import { useCalls } from "../../call-names.ts";
 import { ContextCard } from "./context.tsx";
 import { Passed } from "./passed.tsx";
 import { RunFacts } from "./run-facts.tsx";
-import { isInFlight, RunState, wordOf } from "../../parts/run-state.tsx";
+import { RunState, wordOf } from "../../parts/run-state.tsx";
 import type { WorkflowOutcome } from "../../runs.ts";
 import { StepsCard } from "./steps-card.tsx";
 
