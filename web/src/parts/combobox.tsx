@@ -1,5 +1,6 @@
 // A field that finds one of many options as the user types, by the combobox pattern of ARIA 1.2.
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { matches } from "../search.ts";
 import "../styles/combobox.css";
 
 /** The list is for choosing, not for reading: typing more narrows it down. */
@@ -22,17 +23,6 @@ interface ComboboxProps {
   readonly onOpen?: () => void;
   readonly onChoose: (option: Option) => void;
 }
-
-/** Matches if every word of the text is in the name or the note. */
-const finds =
-  (text: string) =>
-  ({ name, note = "" }: Option): boolean => {
-    const whole = `${name} ${note}`.toLowerCase();
-    return text
-      .toLowerCase()
-      .split(/\s+/)
-      .every((word) => whole.includes(word));
-  };
 
 /** Clears itself after each choice and keeps the focus, ready for the next one. */
 export function Combobox({ label, placeholder, hint, ...choosing }: ComboboxProps) {
@@ -110,7 +100,9 @@ function useChoosing({
     else return;
     event.preventDefault();
   };
-  const found = isOpen ? (options ?? []).filter(finds(text)) : [];
+  const found = isOpen
+    ? (options ?? []).filter(({ name, note }) => matches([name, note], text))
+    : [];
   return { text, isOpen, active, found, open, close, type, choose, press };
 }
 

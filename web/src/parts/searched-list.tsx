@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { count } from "../../../src/model/count.ts";
 import { useAddress } from "../address.ts";
 import type { Pages } from "../lists.ts";
+import { matches } from "../search.ts";
 import { MoreButton } from "./more-button.tsx";
 
 interface SearchedListProps<Row> {
@@ -44,15 +45,6 @@ export function SearchedList<Row>({ list, noun, by, texts, children }: SearchedL
       <MoreButton list={list} />
     </section>
   );
-}
-
-/** Whether each word is somewhere in the texts. */
-function matches(texts: readonly (string | null)[], words: string): boolean {
-  const whole = texts.join("\n").toLowerCase();
-  return words
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => whole.includes(word));
 }
 
 const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -7,6 +7,7 @@ import type { RankedCall } from "../../insights.ts";
 import { Band } from "../../parts/band.tsx";
 import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
 import { nameOfPeriod, wordOf } from "../../periods.ts";
+import { matches } from "../../search.ts";
 import { ScoreTrend } from "./score-trend.tsx";
 
 /** How many more rows are drawn at a time. */
@@ -23,10 +24,7 @@ interface RankedCallsProps {
 export function RankedCalls({ kind, latest, calls, places }: RankedCallsProps) {
   const [{ q: sought = "" }, change] = useAddress();
   const [count, setCount] = useState(SHOWN);
-  const words = sought.toLowerCase().split(/\s+/);
-  const found = calls.filter(({ api_name, api_url }) =>
-    words.every((word) => `${api_name} ${api_url}`.toLowerCase().includes(word)),
-  );
+  const found = calls.filter(({ api_name, api_url }) => matches([api_name, api_url], sought));
   return (
     <>
       {calls.length > SHOWN && (
