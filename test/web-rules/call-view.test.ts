@@ -222,7 +222,7 @@ describe("the filters of runs", () => {
       run_result: "HTTP_SERVER_ERROR",
       run_location: "paris",
       run_from: "2026-11-22T14:05:00.000Z",
-      run_to: undefined,
+      run_to: "",
     });
     expect(filtersOf(query)).toEqual(filters);
     expect(isFiltered(filtersOf(query))).toBe(true);

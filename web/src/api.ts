@@ -131,9 +131,9 @@ export function withQuery(
   query: Readonly<Record<string, string | number | boolean | undefined>>,
 ): string {
   const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined || value === "" ? [] : [[name, String(value)] as const],
+    value === undefined || value === "" ? [] : [[name, String(value)]],
   );
-  const text = new URLSearchParams(given.map(([name, value]) => [name, value])).toString();
+  const text = new URLSearchParams(given).toString();
   return text === "" ? path : `${path}${path.includes("?") ? "&" : "?"}${text}`;
 }
 

@@ -36,7 +36,7 @@ export const filterQuery = (changed: Partial<RunFilters>): Query =>
   Object.fromEntries(
     Object.entries(changed).map(([name, value]) => [
       `run_${NAMES[name as keyof RunFilters]}`,
-      value || undefined,
+      value,
     ]),
   );
 

@@ -34,12 +34,8 @@ export function Audit() {
         note="Who changed your objects, when and from where, without values. Newest first."
       />
       <div class="row">
-        <InstantField
-          label="From"
-          value={from}
-          onInput={(at) => change({ from: at || undefined })}
-        />
-        <InstantField label="Before" value={to} onInput={(at) => change({ to: at || undefined })} />
+        <InstantField label="From" value={from} onInput={(at) => change({ from: at })} />
+        <InstantField label="Before" value={to} onInput={(at) => change({ to: at })} />
       </div>
       <Entries from={from} to={to} />
     </>

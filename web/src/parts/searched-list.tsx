@@ -34,7 +34,7 @@ export function SearchedList<Row>({ list, noun, by, texts, children }: SearchedL
           aria-label={`Search the ${several}`}
           placeholder={`Search by ${by}`}
           value={text}
-          onInput={({ currentTarget }) => change({ q: currentTarget.value || undefined })}
+          onInput={({ currentTarget }) => change({ q: currentTarget.value })}
         />
         <span class="muted small" role="status">
           {text === "" ? all : `${found.length} of ${all}`}

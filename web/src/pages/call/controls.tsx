@@ -44,13 +44,13 @@ export const Controls = ({ view, places, onChange }: ControlsProps) => (
         { value: "", name: "All locations" },
         ...places.filter(({ id }) => id !== "").map(({ id, name }) => ({ value: id, name })),
       ]}
-      onChange={(location) => onChange({ location: location || undefined })}
+      onChange={(location) => onChange({ location })}
     />
     <SelectField
       label="Which calls"
       value={view.type === "ALL" ? "all" : ""}
       choices={CALLS}
-      onChange={(calls) => onChange({ calls: calls || undefined })}
+      onChange={(calls) => onChange({ calls })}
     />
   </section>
 );

@@ -2,6 +2,7 @@
 import { useLocation } from "preact-iso";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { pathOf } from "../../address.ts";
+import { withQuery } from "../../api.ts";
 import type { CallOverview } from "../../call-overview.ts";
 import { useLocations } from "../../locations.tsx";
 import { useNow } from "../../now.ts";
@@ -15,7 +16,7 @@ import { has } from "../../session.ts";
 import "../../styles/calls.css";
 import { columnsAt } from "./columns.tsx";
 import { calls, fault, isReading, readCalls, useCalls } from "./overview.ts";
-import { matching, searchOf, select, selectionOf, tagsOf, TONES, toneOfCall } from "./selection.ts";
+import { matching, queryOf, select, selectionOf, tagsOf, TONES, toneOfCall } from "./selection.ts";
 import type { Query, Selection } from "./selection.ts";
 
 interface CallsProps {
@@ -87,7 +88,7 @@ function Table({ known = [], query }: TableProps) {
   const { route } = useLocation();
   const selection = useMemo(() => selectionOf(query), [query]);
   const choose = (change: Partial<Selection>): void =>
-    route(`${location.pathname}${searchOf({ ...selection, ...change })}`, true);
+    route(withQuery(location.pathname, queryOf({ ...selection, ...change })), true);
   const rows = useMemo(() => select(known, selection), [known, selection]);
   const columns = columnsAt(useNow(AGO_EVERY_MS), useLocations());
   const rowHeight = useRowHeight();

@@ -25,11 +25,9 @@ export function selectionOf({ q = "", tag = "", state, sort = "state" }: Query):
   };
 }
 
-export function searchOf({ text, tag, state, sorting }: Selection): string {
+export function queryOf({ text, tag, state, sorting }: Selection): Query {
   const sort = `${sorting.descending ? "-" : ""}${sorting.column}`;
-  const given = Object.entries({ q: text, tag, state, sort: sort === "state" ? "" : sort });
-  const query = new URLSearchParams(given.filter(([, value]) => value !== "")).toString();
-  return query === "" ? "" : `?${query}`;
+  return { q: text, tag, state, sort: sort === "state" ? "" : sort };
 }
 
 type Value = string | number;

@@ -1,6 +1,8 @@
 // Environment variables: workspaces, and the variables of one of them. Values are never shown.
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
+import { pathOf } from "../../address.ts";
+import { withQuery } from "../../api.ts";
 import { useList } from "../../lists.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { DeleteButton } from "../../parts/delete-button.tsx";
@@ -66,11 +68,7 @@ export function Environment() {
   );
 }
 
-const urlOf = (workspace: string): string => {
-  const url = new URL("environment", document.baseURI);
-  url.searchParams.set("workspace", workspace);
-  return `${url.pathname}${url.search}`;
-};
+const urlOf = (workspace: string): string => withQuery(pathOf("environment"), { workspace });
 
 /** A name may consist of spaces only. */
 const shown = (workspace: string): string => (workspace.trim() === "" ? "(blank)" : workspace);

@@ -33,7 +33,7 @@ export function RankedCalls({ kind, latest, calls, places }: RankedCallsProps) {
           <input
             type="search"
             value={sought}
-            onInput={({ currentTarget }) => change({ q: currentTarget.value || undefined })}
+            onInput={({ currentTarget }) => change({ q: currentTarget.value })}
           />
         </label>
       )}
