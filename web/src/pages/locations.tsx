@@ -5,6 +5,7 @@ import { SIMULATED_REGION } from "../../../src/model/simulated.ts";
 import type { List } from "../api.ts";
 import { formatAgo } from "../clock.ts";
 import { now } from "../now.ts";
+import { Fact } from "../parts/fact.tsx";
 import { Empty, Fault, Loading } from "../parts/notice.tsx";
 import { formatBytes, formatCount, formatMs } from "../parts/number.ts";
 import { PageHead } from "../parts/page-head.tsx";
@@ -131,35 +132,21 @@ function Load(location: LocationHealth) {
   const { pending_runs, oldest_due, spool_reports, recent_calls } = location;
   return (
     <dl class="facts load">
-      <div>
-        <dt title="Runs due in the same second are spread over it, each in its own place: up to a second is expected.">
-          Start lateness (up to 1 s by design)
-        </dt>
-        <dd>
-          <Spread of={location.lateness} />
-        </dd>
-      </div>
-      <div>
-        <dt>Uncertainty of times</dt>
-        <dd>
-          <Spread of={location.uncertainty} />
-        </dd>
-      </div>
-      <div>
-        <dt>Calls measured</dt>
-        <dd>{formatCount(recent_calls)}</dd>
-      </div>
-      <div>
-        <dt>Your queued runs</dt>
-        <dd>
-          {formatCount(pending_runs)}
-          {oldest_due && <span class="muted"> · first due {formatAgo(oldest_due, now())}</span>}
-        </dd>
-      </div>
-      <div>
-        <dt>Spooled reports</dt>
-        <dd>{formatCount(spool_reports)}</dd>
-      </div>
+      <Fact
+        name="Start lateness (up to 1 s by design)"
+        hint="Runs due in the same second are spread over it, each in its own place: up to a second is expected."
+      >
+        <Spread of={location.lateness} />
+      </Fact>
+      <Fact name="Uncertainty of times">
+        <Spread of={location.uncertainty} />
+      </Fact>
+      <Fact name="Calls measured">{formatCount(recent_calls)}</Fact>
+      <Fact name="Your queued runs">
+        {formatCount(pending_runs)}
+        {oldest_due && <span class="muted"> · first due {formatAgo(oldest_due, now())}</span>}
+      </Fact>
+      <Fact name="Spooled reports">{formatCount(spool_reports)}</Fact>
     </dl>
   );
 }

@@ -3,12 +3,14 @@ import type { ComponentChildren } from "preact";
 
 interface FactProps {
   readonly name: string;
+  /** The tooltip of the name. */
+  readonly hint?: string;
   readonly children: ComponentChildren;
 }
 
-export const Fact = ({ name, children }: FactProps) => (
+export const Fact = ({ name, hint, children }: FactProps) => (
   <div>
-    <dt>{name}</dt>
+    <dt title={hint}>{name}</dt>
     <dd>{children}</dd>
   </div>
 );

@@ -3,6 +3,7 @@ import type { InsightKind } from "../../../../src/model/insight.ts";
 import { FEWEST_CALLS, HIGHEST_SCORE } from "../../../../src/model/score.ts";
 import type { InsightReport } from "../../insights.ts";
 import { Band } from "../../parts/band.tsx";
+import { Fact } from "../../parts/fact.tsx";
 import { formatCount, formatPercent } from "../../parts/number.ts";
 import { wordOf } from "../../periods.ts";
 import { Moved } from "./moved.tsx";
@@ -36,26 +37,13 @@ export function ScoreCard({ kind, report }: ScoreCardProps) {
         </p>
       )}
       <dl class="facts">
-        <div>
-          <dt>Rank among your calls</dt>
-          <dd>{rank === -1 ? "–" : rank}</dd>
-        </div>
-        <div>
-          <dt>Calls made</dt>
-          <dd>{formatCount(made)}</dd>
-        </div>
-        <div>
-          <dt>Passed</dt>
-          <dd>{formatPercent(made === 0 ? null : report.pass_percent)}</dd>
-        </div>
-        <div>
-          <dt>Outliers</dt>
-          <dd>{formatPercent(parts.availability.passed === 0 ? null : report.outlier_percent)}</dd>
-        </div>
-        <div>
-          <dt>Missed (not counted)</dt>
-          <dd>{formatCount(report.missed)}</dd>
-        </div>
+        <Fact name="Rank among your calls">{rank === -1 ? "–" : rank}</Fact>
+        <Fact name="Calls made">{formatCount(made)}</Fact>
+        <Fact name="Passed">{formatPercent(made === 0 ? null : report.pass_percent)}</Fact>
+        <Fact name="Outliers">
+          {formatPercent(parts.availability.passed === 0 ? null : report.outlier_percent)}
+        </Fact>
+        <Fact name="Missed (not counted)">{formatCount(report.missed)}</Fact>
       </dl>
     </section>
   );

@@ -1,13 +1,14 @@
 // The times of the calls that passed: percentiles, and the average of each phase.
 import type { InsightReport } from "../../insights.ts";
+import { Fact } from "../../parts/fact.tsx";
 import { formatMs, percentileText } from "../../parts/number.ts";
-import { PHASE_ORDER } from "../../parts/phases.ts";
+import { sumOfPhases } from "../../parts/phase-bar.tsx";
 import { Waterfall } from "../../parts/waterfall.tsx";
 
 const PERCENTILES = ["p50", "p75", "p90", "p95", "p99"] as const;
 
 export function Times({ report: { percentiles, phases } }: { readonly report: InsightReport }) {
-  const total = PHASE_ORDER.reduce((sum, phase) => sum + (phases[phase] ?? 0), 0);
+  const total = sumOfPhases(phases);
   const average = { ...phases, total: total === 0 ? null : total, uncertainty: 0 };
   return (
     <section class="card">
@@ -18,10 +19,9 @@ export function Times({ report: { percentiles, phases } }: { readonly report: In
         <>
           <dl class="facts">
             {PERCENTILES.map((name) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{formatMs(percentiles[name])}</dd>
-              </div>
+              <Fact key={name} name={name}>
+                {formatMs(percentiles[name])}
+              </Fact>
             ))}
           </dl>
           <p class="muted small">{percentileText("p95")}</p>

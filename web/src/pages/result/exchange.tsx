@@ -6,6 +6,7 @@ import type { KeyValue } from "../../../../src/model/fields.ts";
 import type { Result } from "../../../../src/model/result.ts";
 import { ApiError } from "../../api.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
+import { Fact } from "../../parts/fact.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatBytes } from "../../parts/number.ts";
 import { State } from "../../parts/state.tsx";
@@ -173,32 +174,17 @@ export const CertificateCard = ({ certificate }: { readonly certificate: Certifi
   <section class="card">
     <h2>Certificate</h2>
     <dl class="facts wide">
-      <div>
-        <dt>Subject</dt>
-        <dd>{certificate.subject}</dd>
-      </div>
-      <div>
-        <dt>Issuer</dt>
-        <dd>{certificate.issuer}</dd>
-      </div>
-      <div>
-        <dt>Valid from</dt>
-        <dd>
-          <Time at={certificate.valid_from} />
-        </dd>
-      </div>
-      <div>
-        <dt>Expires</dt>
-        <dd>
-          <Time at={certificate.expiry} />
-        </dd>
-      </div>
-      <div>
-        <dt>Time left at the call</dt>
-        <dd>
-          <State tone={toneOfDays(certificate.days)} word={daysText(certificate.days)} />
-        </dd>
-      </div>
+      <Fact name="Subject">{certificate.subject}</Fact>
+      <Fact name="Issuer">{certificate.issuer}</Fact>
+      <Fact name="Valid from">
+        <Time at={certificate.valid_from} />
+      </Fact>
+      <Fact name="Expires">
+        <Time at={certificate.expiry} />
+      </Fact>
+      <Fact name="Time left at the call">
+        <State tone={toneOfDays(certificate.days)} word={daysText(certificate.days)} />
+      </Fact>
     </dl>
   </section>
 );

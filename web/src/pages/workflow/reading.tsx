@@ -1,5 +1,6 @@
 // A workflow for those who may not change it.
 import type { Workflow } from "../../../../src/model/workflow.ts";
+import { Fact } from "../../parts/fact.tsx";
 import { Tags } from "../../parts/tags.tsx";
 import { Time } from "../../parts/time.tsx";
 import { isMine } from "../../session.ts";
@@ -37,38 +38,17 @@ const Facts = ({
   readonly workflow: Omit<Workflow, "id">;
 }) => (
   <dl class="facts run-facts">
-    <div>
-      <dt>Stop on failure</dt>
-      <dd>{workflow.stop_on_failure ? "Yes" : "No"}</dd>
-    </div>
-    <div>
-      <dt>Cookies</dt>
-      <dd>{workflow.handle_cookies ? "Carried" : "Not carried"}</dd>
-    </div>
-    <div>
-      <dt>Owner</dt>
-      <dd>{meta.owner}</dd>
-    </div>
-    <div>
-      <dt>Shared with</dt>
-      <dd>{sharedWith(access)}</dd>
-    </div>
-    <div>
-      <dt>Tags</dt>
-      <dd>{meta.tags.length === 0 ? "–" : <Tags tags={meta.tags} />}</dd>
-    </div>
-    <div>
-      <dt>Created</dt>
-      <dd>
-        <Time at={meta.created} />
-      </dd>
-    </div>
-    <div>
-      <dt>Last change</dt>
-      <dd>
-        <Time at={meta.last_update} />
-      </dd>
-    </div>
+    <Fact name="Stop on failure">{workflow.stop_on_failure ? "Yes" : "No"}</Fact>
+    <Fact name="Cookies">{workflow.handle_cookies ? "Carried" : "Not carried"}</Fact>
+    <Fact name="Owner">{meta.owner}</Fact>
+    <Fact name="Shared with">{sharedWith(access)}</Fact>
+    <Fact name="Tags">{meta.tags.length === 0 ? "–" : <Tags tags={meta.tags} />}</Fact>
+    <Fact name="Created">
+      <Time at={meta.created} />
+    </Fact>
+    <Fact name="Last change">
+      <Time at={meta.last_update} />
+    </Fact>
   </dl>
 );
 
