@@ -1,9 +1,8 @@
 // How a day went, for the calendar.
+import type { Tone } from "../../parts/tone.ts";
 
 /** Below this percentage of passed calls, a day is `fail`; below 100, it is `warn`. */
 const FAIR_PERCENT = 98;
-
-export type DayTone = "pass" | "warn" | "fail" | "missed" | "none";
 
 export interface Day {
   /** Start, in epoch milliseconds. */
@@ -14,7 +13,7 @@ export interface Day {
   readonly missed: number;
 }
 
-export function toneOfDay({ calls, passPercent, missed }: Day): DayTone {
+export function toneOfDay({ calls, passPercent, missed }: Day): Tone {
   if (calls === 0) return missed > 0 ? "missed" : "none";
   if (passPercent !== null && passPercent < FAIR_PERCENT) return "fail";
   if (passPercent !== null && passPercent < 100) return "warn";
