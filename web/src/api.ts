@@ -17,7 +17,7 @@ export class ApiError extends Error {
 export class LateError extends ApiError {}
 
 /** Returns the error if it says that the object does not exist, or no longer. */
-export const missingOf = (error: Error | null): ApiError | null =>
+export const missingOf = (error: unknown): ApiError | null =>
   error instanceof ApiError && error.status === 404 ? error : null;
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";

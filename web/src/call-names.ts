@@ -1,6 +1,6 @@
 // Reads the calls that workflows run, or may run.
 import type { Call } from "../../src/model/call.ts";
-import { ApiError, send } from "./api.ts";
+import { missingOf, send } from "./api.ts";
 import { readAll } from "./lists.ts";
 import { useQuery } from "./queries.ts";
 import { mayRun } from "./session.ts";
@@ -21,7 +21,7 @@ async function callOf(id: string, signal: AbortSignal): Promise<Call | null> {
   try {
     return await send<Call>("GET", `calls/${encodeURIComponent(id)}/`, { signal });
   } catch (cause) {
-    if (cause instanceof ApiError && cause.status === 404) return null;
+    if (missingOf(cause)) return null;
     throw cause;
   }
 }

@@ -1,6 +1,6 @@
 // The form of an environment variable, in a dialog.
 import { useRef, useState } from "preact/hooks";
-import { ApiError, send } from "../../api.ts";
+import { missingOf, send } from "../../api.ts";
 import { useSending } from "../../form.ts";
 import { leaving } from "../../history-guard.ts";
 import { announce } from "../../parts/announcement.tsx";
@@ -114,7 +114,7 @@ async function assertNew(workspace: string, name: string): Promise<void> {
   try {
     await send("GET", variablePath(workspace, name));
   } catch (cause) {
-    if (cause instanceof ApiError && cause.status === 404) return;
+    if (missingOf(cause)) return;
     throw cause;
   }
   throw new Error(
@@ -131,7 +131,7 @@ async function changeOf(
     const now = await send<ShownVariable>("GET", path);
     return now.meta.updated === meta.updated ? undefined : "changed";
   } catch (cause) {
-    if (cause instanceof ApiError && cause.status === 404) return "deleted";
+    if (missingOf(cause)) return "deleted";
     throw cause;
   }
 }

@@ -1,7 +1,7 @@
 // Where a report's points went: how calls failed, the slowest that passed, and the worst hours.
 import { HOUR_MS } from "../../../../src/model/periods.ts";
 import type { ResultCode } from "../../../../src/model/result.ts";
-import { ApiError, withQuery } from "../../api.ts";
+import { missingOf, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
 import { callAt } from "../../insights.ts";
 import type { InsightReport } from "../../insights.ts";
@@ -63,7 +63,7 @@ function Latest({ report, result }: ReportProps & { readonly result: ResultCode 
     withQuery(`calls/${call_id}/results/`, asked),
   );
   const places = useLocations();
-  if (error instanceof ApiError && error.status === 404)
+  if (missingOf(error))
     return <p class="muted">The results of this call are not shared with you.</p>;
   if (!data) return error ? <Fault error={error} /> : <Loading what="results" />;
   if (data.results.length === 0)

@@ -4,7 +4,7 @@ import type { Certificate } from "../../../../src/model/certificate.ts";
 import type { Content } from "../../../../src/model/content.ts";
 import type { KeyValue } from "../../../../src/model/fields.ts";
 import type { Result } from "../../../../src/model/result.ts";
-import { ApiError } from "../../api.ts";
+import { missingOf } from "../../api.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
@@ -106,8 +106,7 @@ function Headers({ headers, of }: { readonly headers: readonly KeyValue[]; reado
 
 function ResponseBody({ id }: { readonly id: string }) {
   const { data, error } = useRead<Content>(["results", id, "content"], `results/${id}/content`);
-  if (error instanceof ApiError && error.status === 404)
-    return <p class="muted">No body was kept.</p>;
+  if (missingOf(error)) return <p class="muted">No body was kept.</p>;
   if (error) return <Fault error={error} />;
   if (!data) return <Loading what="the body" />;
   if (data.content === null) return <p class="muted">{ABSENT[data.reason ?? "binary"]}</p>;
