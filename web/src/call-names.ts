@@ -1,4 +1,4 @@
-// Reads the calls that workflows run, or may run.
+// Reads the calls that workflows run or may run, and those of reports.
 import type { Call } from "../../src/model/call.ts";
 import { missingOf, send } from "./api.ts";
 import { readAll } from "./lists.ts";
@@ -28,11 +28,20 @@ async function callOf(id: string, signal: AbortSignal): Promise<Call | null> {
 
 /** Reads every call that the reader's workflows may run, by name. Undefined while they are read. */
 export const useRunnableCalls = (enabled: boolean): readonly Call[] | undefined =>
-  useQuery<readonly Call[]>(["calls", "runnable"], ({ signal }) => readRunnable(signal), {
-    enabled,
-  }).data;
+  useQuery<readonly Call[]>(
+    ["calls", "runnable"],
+    async ({ signal }) => (await readByName(signal)).filter(mayRun),
+    { enabled },
+  ).data;
 
-async function readRunnable(signal: AbortSignal): Promise<readonly Call[]> {
+/** Reads every call that a report may show, by name. Undefined while they are read. */
+export const useCallsById = (): ReadonlyMap<string, Call> | undefined =>
+  useQuery<ReadonlyMap<string, Call>>(
+    ["calls", "by id"],
+    async ({ signal }) => new Map((await readByName(signal)).map((call) => [call.id, call])),
+  ).data;
+
+async function readByName(signal: AbortSignal): Promise<readonly Call[]> {
   const calls = await readAll<Call>("calls/", signal);
-  return calls.filter(mayRun).toSorted((a, b) => a.meta.name.localeCompare(b.meta.name));
+  return calls.toSorted((a, b) => a.meta.name.localeCompare(b.meta.name));
 }

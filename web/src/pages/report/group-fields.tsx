@@ -1,5 +1,6 @@
 // The fields of a report's group: its name, its rows in order, and one to add.
 import { useState } from "preact/hooks";
+import { useCallsById } from "../../call-names.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { Combobox } from "../../parts/combobox.tsx";
 import { TextField } from "../../parts/field.tsx";
@@ -7,7 +8,6 @@ import { LocationField } from "../../parts/location-field.tsx";
 import { MoveButtons } from "../../parts/move-buttons.tsx";
 import { movedTo, newRow } from "../../report-draft.ts";
 import type { DraftGroup, DraftRow } from "../../report-draft.ts";
-import { useCallsById } from "./chosen-calls.ts";
 
 interface GroupFieldsProps {
   readonly group: DraftGroup;
