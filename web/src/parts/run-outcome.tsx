@@ -1,5 +1,6 @@
 // The outcome of a manual run: queued, then its result.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { count } from "../../../src/model/count.ts";
 import type { Result } from "../../../src/model/result.ts";
 import { useCalls } from "../call-names.ts";
 import { nameOfLocation, useLacks, useLocations } from "../locations.tsx";
@@ -112,7 +113,7 @@ const factsOfCall = ({ response, timing }: Result): string[] => [
 ];
 
 const factsOfWorkflow = ({ counts }: WorkflowOutcome): string[] => [
-  `${counts.calls} ${counts.calls === 1 ? "call" : "calls"}`,
+  count(counts.calls, "call"),
   `${counts.passed} passed`,
   `${counts.warnings} with a warning`,
   `${counts.failed} failed`,

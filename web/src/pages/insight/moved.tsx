@@ -1,4 +1,5 @@
 // A number's change from the previous period: a shape, a word and a colour.
+import { count } from "../../../../src/model/count.ts";
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import { wordOf } from "../../periods.ts";
 
@@ -19,8 +20,7 @@ export function Moved({ by, isBetter, unit, verb, period }: MovedProps) {
   return (
     <span class={`moved ${tone}`}>
       <span aria-hidden="true">{by > 0 ? "▲" : "▼"}</span> {verb && `${verb} `}
-      {Math.abs(by)} {Math.abs(by) === 1 ? unit : `${unit}s`} {by > 0 ? "more" : "fewer"} than the{" "}
-      {wordOf(period)} before
+      {count(Math.abs(by), unit)} {by > 0 ? "more" : "fewer"} than the {wordOf(period)} before
       {tone && <span class="visually-hidden">, {tone}</span>}
     </span>
   );

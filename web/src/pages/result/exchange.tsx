@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Certificate } from "../../../../src/model/certificate.ts";
 import type { Content } from "../../../../src/model/content.ts";
+import { count } from "../../../../src/model/count.ts";
 import type { KeyValue } from "../../../../src/model/fields.ts";
 import type { Result } from "../../../../src/model/result.ts";
 import { missingOf } from "../../api.ts";
@@ -78,7 +79,7 @@ function Headers({ headers, of }: { readonly headers: readonly KeyValue[]; reado
   return (
     <details open={headers.length <= 12}>
       <summary>
-        {headers.length} {headers.length === 1 ? "header" : "headers"} of the {of}
+        {count(headers.length, "header")} of the {of}
       </summary>
       <div class="scroll-x">
         <table class="headers" aria-label={`Headers of the ${of}`}>
@@ -194,6 +195,4 @@ const FEW_DAYS = 14;
 const toneOfDays = (days: number): Tone => (days < 0 ? "fail" : days < FEW_DAYS ? "warn" : "pass");
 
 const daysText = (days: number): string =>
-  days < 0 ? `Expired ${inDays(-days)} before` : inDays(days);
-
-const inDays = (days: number): string => `${days} ${days === 1 ? "day" : "days"}`;
+  days < 0 ? `Expired ${count(-days, "day")} before` : count(days, "day");
