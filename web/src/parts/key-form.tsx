@@ -1,5 +1,6 @@
 // The form that signs in with a key.
 import { useState } from "preact/hooks";
+import { useSending } from "../form.ts";
 import { signIn } from "../session.ts";
 import { TextField } from "./field.tsx";
 
@@ -11,23 +12,14 @@ interface KeyFormProps {
 
 export function KeyForm({ fault: before, onSignedIn }: KeyFormProps) {
   const [key, setKey] = useState("");
-  const [fault, setFault] = useState<string>();
-  const [isBusy, setBusy] = useState(false);
-  const attempt = async (): Promise<void> => {
-    setBusy(true);
-    setFault(undefined);
-    try {
-      await signIn(key.trim());
-      setKey("");
-      onSignedIn?.();
-    } catch (cause) {
-      const { message } = cause as Error;
-      setFault(message === "Unauthorized" ? "No active API key matches." : message);
-    }
-    setBusy(false);
-  };
+  const { isBusy, submit, faultBeside } = useSending(async () => {
+    await signIn(key.trim());
+    setKey("");
+    onSignedIn?.();
+  });
+  const fault = faultBeside()?.message;
   return (
-    <form class="stack" onSubmit={(event) => (event.preventDefault(), void attempt())}>
+    <form class="stack" onSubmit={submit}>
       <TextField
         label="API key"
         hint={
@@ -36,7 +28,7 @@ export function KeyForm({ fault: before, onSignedIn }: KeyFormProps) {
             as <code>owner-key</code> in its <code>SONDE_DATA_DIR</code>.
           </>
         }
-        fault={fault ?? before}
+        fault={fault === "Unauthorized" ? "No active API key matches." : (fault ?? before)}
         value={key}
         onInput={setKey}
         input={{

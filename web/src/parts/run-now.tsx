@@ -2,6 +2,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { nameOfVariable } from "../../../src/model/context.ts";
+import { useSending } from "../form.ts";
 import { now } from "../now.ts";
 import { startRun } from "../runs.ts";
 import type { StartedRun, Target } from "../runs.ts";
@@ -29,32 +30,24 @@ export const RunNow = (props: RunNowProps) => (has("EDITOR") ? <RunPanel {...pro
 function RunPanel({ start, page, ...target }: RunNowProps) {
   const [context, setContext] = useState<readonly Row[]>([]);
   const [run, setRun] = useState<StartedRun>();
-  const [isStarting, setStarting] = useState(false);
-  const [error, setError] = useState<Error | null>(null);
   const panel = useRef<HTMLElement>(null);
-  const begin = async (): Promise<void> => {
-    if (isStarting) return;
-    setStarting(true);
-    setError(null);
-    try {
-      setRun(await startRun(target, orderOf(context), now));
-    } catch (cause) {
-      setError(cause as Error);
-    }
-    setStarting(false);
+  const order = async (): Promise<void> => setRun(await startRun(target, orderOf(context), now));
+  const { isBusy, attempt, faultBeside } = useSending(order);
+  const begin = (): void => {
+    if (!isBusy) void attempt(order);
   };
   useEffect(() => {
     if (start === undefined) return;
     panel.current?.scrollIntoView({ block: "nearest" });
     panel.current?.focus({ preventScroll: true });
-    void begin();
+    begin();
   }, [start]);
   return (
     <section class="card no-print" ref={panel} tabIndex={-1} aria-labelledby="run-now">
       <header>
         <h2 id="run-now">Run now</h2>
       </header>
-      <form class="stack" onSubmit={(event) => (event.preventDefault(), void begin())}>
+      <form class="stack" onSubmit={(event) => (event.preventDefault(), begin())}>
         <div class="fields">
           <LocationField
             value={chosenLocation.value}
@@ -66,7 +59,7 @@ function RunPanel({ start, page, ...target }: RunNowProps) {
         </div>
         <ContextFields rows={context} onChange={setContext} />
         <div class="row">
-          <button class="button primary" type="submit" aria-disabled={isStarting}>
+          <button class="button primary" type="submit" aria-disabled={isBusy}>
             {run ? "Run again" : "Run now"}
           </button>
           {run && page !== undefined && (
@@ -75,7 +68,7 @@ function RunPanel({ start, page, ...target }: RunNowProps) {
             </a>
           )}
         </div>
-        <Fault error={error} />
+        <Fault error={faultBeside()} />
       </form>
       {run && <RunOutcome key={run.result_id} kind={target.kind} run={run} />}
     </section>
