@@ -40,11 +40,11 @@ async function measure(
   let first: readonly number[] | undefined;
   for (const size of options.results ?? (options.smoke ? SMOKE_SIZES : SIZES)) {
     say(`${name}: up to ${size} results`);
-    for (; stored < size; stored += batches * FOLDED_BATCH) await folder.record(batches);
+    for (; stored < size; stored += batches * FOLDED_BATCH) await folder.ask(batches);
     const rounds: (Folded & { readonly server: number })[] = [];
     for (let round = 0; round < options.rounds; round += 1) {
       const before = database.pid === undefined ? 0 : cpuMs(database.pid);
-      const folded = await folder.record(batches);
+      const folded = await folder.ask(batches);
       const server = database.pid === undefined ? 0 : cpuMs(database.pid) - before;
       rounds.push({ ...folded, server });
     }

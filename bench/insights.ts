@@ -74,7 +74,7 @@ async function computeRounds(
     await database.query("delete from leases");
     await using computer = startComputer(database.location);
     const before = serverCpu();
-    const computed = await computer.compute();
+    const computed = await computer.ask("compute");
     if (computed.reports !== calls)
       throw new Error(`${computed.reports} of ${calls} reports were computed`);
     rounds.push({ ...computed, serverCpu: serverCpu() - before });

@@ -32,9 +32,9 @@ await runBenchmark("retention", async ({ options, say, add }) => {
     execFileSync("sync"); // the removal must not wait for earlier writes
     await using remover = startRemover(database.location);
     say("the beat alone");
-    const alone = await remover.run(options.smoke ? 1000 : IDLE_MS);
+    const alone = await remover.ask(options.smoke ? 1000 : IDLE_MS);
     say("removing");
-    const { removed, ms, late } = await remover.run();
+    const { removed, ms, late } = await remover.ask(0);
     if (removed < rows) throw new Error(`${removed} of ${rows} rows were removed`);
     const isMeasured = late.length > 0;
     add(

@@ -3,7 +3,6 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createSecureContext } from "node:tls";
-import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
@@ -11,7 +10,7 @@ import { prepareRun } from "../../src/agent/prepare-run.ts";
 import { makeRun } from "../../src/agent/make-run.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
-import { forkChild, stopChild } from "./children.ts";
+import { startAnswering } from "./children.ts";
 import { evenly, inParallel, sendAt } from "./load.ts";
 import { tickFor } from "./tick.ts";
 import { cpuMs } from "./usage.ts";
@@ -58,20 +57,17 @@ export async function measureCalls(
 
 /** `authority`: a file with the certificate to trust. */
 export function startCaller(side: Side, url: string, authority: string): PacedCaller {
-  const child = forkChild(fileURLToPath(import.meta.url), [side, url, authority], "measured");
+  const child = startAnswering<"done">(import.meta.filename, side, url, authority);
   const measure = (order: Order): Promise<Measured> =>
-    measureCalls(child.pid ?? 0, order.calls, async () => {
-      child.send(order);
-      await once(child, "message");
-    });
+    measureCalls(child.pid, order.calls, () => child.ask(order));
   return {
     measure: (calls) => measure({ calls }),
     measureEvenly: (calls, seconds) => measure({ calls, seconds }),
-    [Symbol.asyncDispose]: () => stopChild(child),
+    [Symbol.asyncDispose]: child[Symbol.asyncDispose],
   };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (import.meta.main) {
   const [side, url = "", authority = ""] = process.argv.slice(2);
   const secureContext = createSecureContext({ ca: readFileSync(authority) });
   const call = side === "agent" ? agentCall(url, secureContext) : bareCall(url, secureContext);

@@ -1,11 +1,11 @@
 // Child processes on a chosen core, and temporary folders. Both are always cleaned up when the
 // benchmark ends.
 import { fork, spawn } from "node:child_process";
-import type { ChildProcess } from "node:child_process";
+import type { ChildProcess, Serializable } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { findProgram } from "../../test/support/programs.ts";
 
 /**
@@ -80,6 +80,24 @@ export function forkChild(
   running.add(child);
   child.once("exit", () => running.delete(child));
   return child;
+}
+
+/** Starts one of our programs on the measured core; it answers each order with one message. */
+export function startAnswering<Answer>(path: string, ...args: readonly string[]) {
+  const child = forkChild(path, args, "measured");
+  const ended = once(child, "exit").then(() => {
+    throw new Error(`${basename(path)} ended`);
+  });
+  ended.catch(() => undefined); // rejects for those who wait for an answer
+  return {
+    pid: child.pid ?? 0,
+    async ask(order: Serializable): Promise<Answer> {
+      child.send(order);
+      const [answer] = (await Promise.race([once(child, "message"), ended])) as [Answer];
+      return answer;
+    },
+    [Symbol.asyncDispose]: () => stopChild(child),
+  };
 }
 
 /** Sends SIGTERM, then SIGKILL after a timeout. */

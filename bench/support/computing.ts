@@ -1,8 +1,7 @@
 // Computes insights in a store, in its own process on the measured core. Its argument is the
-// store's location as JSON. On each message it computes what is due, and answers with the cost.
+// store's location as JSON. It answers with the cost.
 import { once } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { fileURLToPath } from "node:url";
 import { createInsights } from "../../src/aggregator/insights.ts";
 import { createInsightMetrics } from "../../src/aggregator/metrics.ts";
 import { INSIGHT_DELAY_MS } from "../../src/model/insight.ts";
@@ -10,7 +9,7 @@ import { periodEnd } from "../../src/model/periods.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
-import { forkChild, stopChild } from "./children.ts";
+import { startAnswering } from "./children.ts";
 import type { Location } from "./database.ts";
 import { openBenchStore } from "./database.ts";
 import { WEEK_START } from "./insights-load.ts";
@@ -27,28 +26,11 @@ export interface ComputedReports {
   readonly growthMb: number;
 }
 
-export interface Computer extends AsyncDisposable {
-  compute(): Promise<ComputedReports>;
-}
+/** Each order computes what is due. */
+export const startComputer = (location: Location) =>
+  startAnswering<ComputedReports>(import.meta.filename, JSON.stringify(location));
 
-export function startComputer(location: Location): Computer {
-  const program = fileURLToPath(import.meta.url);
-  const child = forkChild(program, [JSON.stringify(location)], "measured");
-  const ended = once(child, "exit").then(() => {
-    throw new Error("the computing process ended");
-  });
-  ended.catch(() => undefined);
-  return {
-    async compute() {
-      child.send("compute");
-      const [computed] = (await Promise.race([once(child, "message"), ended])) as [ComputedReports];
-      return computed;
-    },
-    [Symbol.asyncDispose]: () => stopChild(child),
-  };
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (import.meta.main) {
   const opened = await openBenchStore(JSON.parse(process.argv[2] ?? "") as Location);
   // The instant at which the week's reports are due, and nothing else is.
   const now = periodEnd("WEEK", WEEK_START) + INSIGHT_DELAY_MS;

@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect as connectPlain } from "node:net";
 import { connect as connectSecure, createSecureContext } from "node:tls";
-import { fileURLToPath } from "node:url";
 import { startChild } from "./children.ts";
 import { startDelayServer } from "./target.ts";
 import type { CertificateFiles } from "./target.ts";
@@ -20,7 +19,7 @@ export async function measureFloor(
   calls: number,
 ): Promise<number> {
   await using target = await startDelayServer(files, 0);
-  const program = fileURLToPath(import.meta.url);
+  const program = import.meta.filename;
   const child = startChild(
     [process.execPath, program, target.url(scheme, "floor-"), files.authority, String(calls)],
     { core: "measured", stdout: "pipe" },
@@ -35,7 +34,7 @@ export async function measureFloor(
   return quantile(excess.slice(WARM_UP), 0.99);
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (import.meta.main) {
   const [url = "", authority = "", calls = "0"] = process.argv.slice(2);
   const times: number[] = [];
   const context = createSecureContext({ ca: readFileSync(authority) });

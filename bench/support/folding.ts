@@ -2,11 +2,10 @@
 // measured core. Its argument is the store's location as JSON. Each message orders a number of
 // batches; it answers with their cost.
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { MAX_REPORTS_PER_BATCH } from "../../src/bus/bus.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { forkChild, stopChild } from "./children.ts";
+import { startAnswering } from "./children.ts";
 import type { Location } from "./database.ts";
 import { openBenchStore } from "./database.ts";
 import { BATCH, reportOf, runsOf } from "./results.ts";
@@ -23,28 +22,11 @@ export interface Folded {
   readonly cpu: number;
 }
 
-export interface Folder extends AsyncDisposable {
-  record(batches: number): Promise<Folded>;
-}
+/** Each order is a number of batches to record. */
+export const startFolder = (location: Location) =>
+  startAnswering<Folded>(import.meta.filename, JSON.stringify(location));
 
-export function startFolder(location: Location): Folder {
-  const program = fileURLToPath(import.meta.url);
-  const child = forkChild(program, [JSON.stringify(location)], "measured");
-  const ended = once(child, "exit").then(() => {
-    throw new Error("the recording process ended");
-  });
-  ended.catch(() => undefined);
-  return {
-    async record(batches) {
-      child.send(batches);
-      const [folded] = (await Promise.race([once(child, "message"), ended])) as [Folded];
-      return folded;
-    },
-    [Symbol.asyncDispose]: () => stopChild(child),
-  };
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (import.meta.main) {
   const store = await openBenchStore(JSON.parse(process.argv[2] ?? "") as Location);
   const callIds = Array.from({ length: CALLS }, () => newId(Date.now()));
   // Results of the present: those of closed weeks also mark reports to be computed again.

@@ -2,7 +2,6 @@
 // the measured core. Its argument is the store's location as JSON. Each message asks for a run:
 // either for a number of milliseconds without removing, or until everything expired is removed.
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { removeExpired } from "../../src/aggregator/retention.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
@@ -12,7 +11,7 @@ import { Registry } from "../../src/runtime/metrics.ts";
 import { createBeat } from "../../src/scheduler/beat.ts";
 import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
 import type { Store } from "../../src/store/store.ts";
-import { forkChild, sleep, stopChild } from "./children.ts";
+import { sleep, startAnswering } from "./children.ts";
 import { openBenchStore } from "./database.ts";
 import type { Location } from "./database.ts";
 import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
@@ -24,29 +23,14 @@ export interface Beats {
   readonly late: readonly number[];
 }
 
-export interface Remover extends AsyncDisposable {
-  /** Beats for `ms` milliseconds, or if undefined, until everything that has expired is removed. */
-  run(ms?: number): Promise<Beats>;
-}
+/**
+ * Each order is how many milliseconds to beat without removing, or 0: until everything that has
+ * expired is removed.
+ */
+export const startRemover = (location: Location) =>
+  startAnswering<Beats>(import.meta.filename, JSON.stringify(location));
 
-export function startRemover(location: Location): Remover {
-  const program = fileURLToPath(import.meta.url);
-  const child = forkChild(program, [JSON.stringify(location)], "measured");
-  const ended = once(child, "exit").then(() => {
-    throw new Error("the removing process ended");
-  });
-  ended.catch(() => undefined);
-  return {
-    async run(ms = 0) {
-      child.send(ms);
-      const [beats] = (await Promise.race([once(child, "message"), ended])) as [Beats];
-      return beats;
-    },
-    [Symbol.asyncDispose]: () => stopChild(child),
-  };
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+if (import.meta.main) {
   const store = await openBenchStore(JSON.parse(process.argv[2] ?? "") as Location);
   for (;;) {
     const [ms] = (await once(process, "message")) as [number];
