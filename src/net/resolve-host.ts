@@ -63,7 +63,7 @@ export function createHostResolver({
   system = servers ? async () => [] : askSystem,
 }: ResolverSettings) {
   const findInHostsFile = hostsFileReader(hostsFile, clock);
-  const ask = oneAtATime(system, clock);
+  const throughSystem = createSystemLookup(system, clock);
 
   const find = async (
     name: string,
@@ -78,7 +78,7 @@ export function createHostResolver({
     } catch (cause) {
       const failure = lookupFailure(cause, name);
       if (failure.code !== "dns_not_found") throw failure;
-      return await throughSystem(ask, name, { failure, onHeld });
+      return await throughSystem(name, failure, onHeld);
     } finally {
       resolver.cancel(); // ends the other family's query, and its socket
     }
@@ -203,42 +203,33 @@ function shortageNow(): unknown {
 
 const askSystem: SystemLookup = (name) => lookup(name, { all: true });
 
-type LimitedLookup = (
-  name: string,
-  limit: AbortSignal,
-  onTurn: (heldMs: number) => void,
-) => ReturnType<SystemLookup>;
-
-/** By default, Node has two threads for lookups, and the bus needs the other one. */
-function oneAtATime(system: SystemLookup, clock: Clock): LimitedLookup {
-  const turns = createSemaphore(1);
-  return (name, limit, onTurn) => {
-    const asked = clock.monotonic();
-    return turns.run(limit, () => {
-      onTurn(clock.monotonic() - asked);
-      return system(name);
-    });
-  };
-}
-
 /**
- * Asks the system: a name that DNS does not know may be local, from a search list or multicast DNS.
- * Throws `failure` if the system does not know it either.
+ * Returns a function that asks the system: a name that DNS does not know may be local, from a
+ * search list or multicast DNS. It throws `failure` if the system does not know the name either.
  */
-async function throughSystem(
-  ask: LimitedLookup,
-  name: string,
-  { failure, onHeld }: { readonly failure: LookupFailure; readonly onHeld: (ms: number) => void },
-): Promise<string[]> {
-  const limit = AbortSignal.timeout(WAIT_FOR_SYSTEM_MS);
-  let heldMs: number | undefined;
-  const found = await within(
-    limit,
-    ask(name, limit, (ms) => (heldMs = ms)),
-  );
-  onHeld(heldMs ?? WAIT_FOR_SYSTEM_MS);
-  if (heldMs === undefined)
-    throw new LookupFailure("dns_busy", `other lookups left no time to ask the system for ${name}`);
-  if (found.length === 0) throw failure;
-  return found.map(({ address }) => address);
+function createSystemLookup(system: SystemLookup, clock: Clock) {
+  // By default, Node has two threads for lookups, and the bus needs the other one.
+  const turns = createSemaphore(1);
+  return async (
+    name: string,
+    failure: LookupFailure,
+    onHeld: (ms: number) => void,
+  ): Promise<string[]> => {
+    const limit = AbortSignal.timeout(WAIT_FOR_SYSTEM_MS);
+    const asked = clock.monotonic();
+    let heldMs: number | undefined;
+    const inTurn = (): ReturnType<SystemLookup> => {
+      heldMs = clock.monotonic() - asked;
+      return system(name);
+    };
+    const found = await within(limit, turns.run(limit, inTurn));
+    onHeld(heldMs ?? WAIT_FOR_SYSTEM_MS);
+    if (heldMs === undefined)
+      throw new LookupFailure(
+        "dns_busy",
+        `other lookups left no time to ask the system for ${name}`,
+      );
+    if (found.length === 0) throw failure;
+    return found.map(({ address }) => address);
+  };
 }
