@@ -39,6 +39,7 @@ export type RenewalOutcome =
 
 export interface Attempt {
   readonly id: string;
+  /** The life of a new token counts from then, before its endpoint was asked. */
   readonly now: number;
   /** When the claim on the token ends. */
   readonly claimed: number;
@@ -53,9 +54,10 @@ const SAVE_PAUSE_MS = 500;
 /** Returns undefined if there is nothing to renew now. */
 export async function renewToken(
   options: RenewalOptions,
-  { id, now, claimed, tooLate, pauseMs }: Attempt,
+  attempt: Attempt,
 ): Promise<RenewalOutcome | undefined> {
   const { store, metrics } = options;
+  const { id, now, claimed, tooLate, pauseMs } = attempt;
   const [stored] = await store.documents.getMany("token", [id]);
   if (!stored) return undefined;
   if (stored.unreadable) {
@@ -75,9 +77,8 @@ export async function renewToken(
   const answered: TokenAnswer = setting?.unreadable
     ? { reason: cannotBeDecrypted("the authentication setting") }
     : await ask(document, token, now, options);
-  const claim = { stored, asked: now, claimed, pauseMs };
   // The endpoint may accept only this answer from now on: retry through a database outage.
-  const outcome = await retry(() => save(store, claim, answered), {
+  const outcome = await retry(() => save(store, token, attempt, answered), {
     delayMs: () => SAVE_PAUSE_MS,
     isRetryable: (cause) => isUnavailable(cause) && !tooLate.aborted,
   });
@@ -108,34 +109,22 @@ async function ask(
   return typeof request === "string" ? { reason: request } : askForToken(request, network);
 }
 
-interface ClaimedToken {
-  /** As it was before its endpoint was asked. */
-  readonly stored: StoredDocument;
-  /** When its endpoint was asked: the life of a new token counts from then. */
-  readonly asked: number;
-  /** When the claim on the token ends. */
-  readonly claimed: number;
-  /** How long the token is left alone if the renewal fails. */
-  readonly pauseMs: number;
-}
-
-/** Saves the new token with its refresh token, or the reason for its absence. */
+/**
+ * Saves the new token with its refresh token, or the reason for its absence. `before`: the token as
+ * it was when its endpoint was asked.
+ */
 function save(
   store: Store,
-  { stored, asked, claimed, pauseMs }: ClaimedToken,
+  before: Token,
+  { id, now: asked, claimed, pauseMs }: Attempt,
   answered: TokenAnswer,
 ): Promise<RenewalOutcome> {
-  const { id, document } = stored;
   return store.transaction(async (within) => {
     const { documents, renewals } = within;
     const now = await within.now();
     const current = await documents.getForUpdate("token", id);
     // The token was deleted or changed meanwhile: the answer belongs to another one.
-    if (
-      !current ||
-      current.unreadable ||
-      !isSameToken(current.document as Token, document as Token)
-    ) {
+    if (!current || current.unreadable || !isSameToken(current.document as Token, before)) {
       await renewals.release(id, claimed, asked + LEAST_BETWEEN_MS);
       return { outcome: "superseded" };
     }
@@ -149,7 +138,7 @@ function save(
     const held = current.document as Token;
     // Given since the endpoint was asked, by a change of another owner's setting.
     const said = renewalFailureOf(held);
-    const withheld = said === renewalFailureOf(document as Token) ? null : said;
+    const withheld = said === renewalFailureOf(before) ? null : said;
     const renewed =
       "answer" in answered ? renewedToken(held, answered.answer, asked) : answered.reason;
     if (typeof renewed !== "string") {
