@@ -8,6 +8,7 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import type { Clock } from "../runtime/clock.ts";
 import { untilAborted } from "../runtime/deadline.ts";
+import { codeOf } from "../runtime/error-code.ts";
 import { createSemaphore } from "../runtime/semaphore.ts";
 
 export type HostResolver = ReturnType<typeof createHostResolver>;
@@ -179,7 +180,7 @@ const moreSpecific = ({ errors }: AggregateError): unknown =>
   errors.find((cause) => lookupFailure(cause, "").code !== "dns_not_found") ?? errors[0];
 
 function lookupFailure(cause: unknown, host: string): LookupFailure {
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
+  const code = codeOf(cause) || "unknown error";
   if (["ENOTFOUND", "ENODATA", "EBADNAME"].includes(code))
     return new LookupFailure("dns_not_found", `${host} has no address`, { cause });
   if (["ETIMEOUT", "EAI_AGAIN", "ECANCELLED"].includes(code))

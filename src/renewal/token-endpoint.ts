@@ -12,6 +12,7 @@ import { hostPortOf } from "../net/host-port.ts";
 import { limitReading } from "../net/limit-reading.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
 import { watchStart } from "../net/response-start.ts";
+import { codeOf } from "../runtime/error-code.ts";
 import type { TokenRequest } from "./token-request.ts";
 
 export interface TokenNetwork {
@@ -84,7 +85,7 @@ export async function askForToken(
     if (cause instanceof EgressRefusal) return { reason: unreachable("dns_not_found") };
     if (cause instanceof errors.HTTPParserError)
       return { reason: "the token endpoint answered with something other than HTTP/1.1" };
-    return { reason: unreachable(codeOf(cause)) };
+    return { reason: unreachable(codeOf(cause) || "unknown error") };
   } finally {
     await dispatcher.destroy();
   }
@@ -142,8 +143,3 @@ function parsed(content: Uint8Array, isGzip: boolean): Record<string, unknown> |
     return undefined;
   }
 }
-
-const codeOf = (cause: unknown): string =>
-  cause instanceof Error && "code" in cause && typeof cause.code === "string"
-    ? cause.code
-    : "unknown error";

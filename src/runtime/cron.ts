@@ -1,6 +1,7 @@
 // Runs recurring work by a cron expression, as a service.
 import { createTask, validateDetailed } from "node-cron";
 import { systemClock } from "./clock.ts";
+import { codeOf } from "./error-code.ts";
 import type { Service } from "./lifecycle.ts";
 import type { Logger } from "./logger.ts";
 
@@ -83,5 +84,4 @@ function createRun({ name, log, work }: CronOptions, stopping: AbortSignal): () 
 }
 
 /** Recognizes the model's `UnavailableError` by its code. */
-const isUnavailable = (err: unknown): boolean =>
-  err instanceof Error && "code" in err && err.code === "unavailable";
+const isUnavailable = (err: unknown): boolean => codeOf(err) === "unavailable";

@@ -5,6 +5,7 @@ import type { Kysely, RawBuilder, SelectQueryBuilder, Transaction } from "kysely
 import { unavailable } from "../model/errors.ts";
 import type { ReportedResult } from "../model/result.ts";
 import { allDone } from "../runtime/all-done.ts";
+import { codeOf } from "../runtime/error-code.ts";
 import type { BulkInsert, BulkRow, RunBulk } from "./bulk.ts";
 import type { Schema } from "./schema.ts";
 
@@ -60,10 +61,6 @@ export async function inTransaction<T>(
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html: lock_not_available */
 export const isLockTimeout = (error: unknown): boolean =>
   error instanceof Error && (codeOf(error) === "55P03" || codeOf(error.cause) === "55P03");
-
-/** The code of an error of Node or PostgreSQL; "" if it has none. */
-export const codeOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 
 /**
  * Reads as of one instant, without blocking others. On SQLite, other transactions of this process

@@ -2,8 +2,8 @@
 import { databaseAddressOf } from "../model/database-url.ts";
 import { UnavailableError } from "../model/errors.ts";
 import type { Clock } from "../runtime/clock.ts";
+import { codeOf } from "../runtime/error-code.ts";
 import type { Sealer } from "../runtime/sealer.ts";
-import { codeOf } from "./database.ts";
 import type { Database } from "./database.ts";
 import type { Sealing } from "./documents.ts";
 import { assertKeysHeld } from "./master-keys.ts";

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
 import { show } from "../model/validate.ts";
-import { codeOf } from "./database.ts";
+import { codeOf } from "../runtime/error-code.ts";
 
 export interface SecuredUrl {
   /** Without its TLS parameters, which pg would interpret in its own way. */

@@ -3,6 +3,7 @@
 import { errors } from "undici";
 import type { ResultCode } from "../../model/result.ts";
 import { LookupFailure } from "../../net/resolve-host.ts";
+import { codeOf } from "../../runtime/error-code.ts";
 
 export type FailureCode =
   | "dns_not_found"
@@ -54,9 +55,6 @@ export class CallFailure extends Error {
     return RESULTS[this.code] ?? "CONNECTION_ERROR";
   }
 }
-
-const codeOf = (cause: unknown): string =>
-  cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
 
 // A shortage on this machine says nothing about the target.
 const SHORTAGES: Record<string, string> = {
