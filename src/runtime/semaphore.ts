@@ -4,7 +4,6 @@ export function createSemaphore(count: number) {
   let free = count;
   const waiting = new Set<() => void>();
 
-  /** Resolves once a place is free and taken; rejects with the signal's reason. */
   async function acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (free > 0) {
@@ -25,21 +24,17 @@ export function createSemaphore(count: number) {
     });
   }
 
-  /** Frees a place for the next waiter. Releasing too often adds no places. */
   function release(): void {
     const [next] = waiting;
-    if (!next) {
-      free = Math.min(free + 1, count);
-      return;
+    if (!next) free += 1;
+    else {
+      waiting.delete(next);
+      next();
     }
-    waiting.delete(next);
-    next();
   }
 
   return {
-    acquire,
-    release,
-    /** Holds a place during the work; rejects as `acquire` and the work do. */
+    /** Holds a place during the work. Rejects with the signal's reason if it aborts before then. */
     async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
       await acquire(signal);
       try {

@@ -6,37 +6,37 @@ const never = new AbortController().signal;
 it("admits as many holders as it has places, then waiters in order", async () => {
   const semaphore = createSemaphore(2);
   const entered: number[] = [];
-  const acquire = (at: number) => semaphore.acquire(never).then(() => entered.push(at));
-  const [, , third, fourth] = [1, 2, 3, 4].map(acquire);
-  await expect.poll(() => entered).toEqual([1, 2]);
-  semaphore.release();
-  await third;
-  expect(entered).toEqual([1, 2, 3]);
-  semaphore.release();
-  await fourth;
+  const ends = [1, 2, 3, 4].map((at) => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const work = semaphore.run(never, async () => {
+      entered.push(at);
+      await promise;
+    });
+    return { work, resolve };
+  });
+  for (const [at, { work, resolve }] of ends.entries()) {
+    await expect.poll(() => entered).toEqual([1, 2, 3, 4].slice(0, at + 2));
+    resolve();
+    await work;
+  }
 });
 
 it("skips a waiter whose signal aborted", async () => {
   const semaphore = createSemaphore(1);
-  await semaphore.acquire(never);
+  const end = Promise.withResolvers<void>();
+  const holding = semaphore.run(never, () => end.promise);
   const gone = new AbortController();
-  const leaving = semaphore.acquire(gone.signal);
-  const staying = semaphore.acquire(never);
+  const entered: string[] = [];
+  const leaving = semaphore.run(gone.signal, async () => entered.push("leaving"));
+  const staying = semaphore.run(never, async () => entered.push("staying"));
   gone.abort(new Error("gone"));
   await expect(leaving).rejects.toThrow("gone");
-  await expect(semaphore.acquire(gone.signal)).rejects.toThrow("gone");
-  semaphore.release();
-  await staying;
-});
-
-it("never has more places than it began with", async () => {
-  const semaphore = createSemaphore(1);
-  semaphore.release();
-  await semaphore.acquire(never);
-  const end = new AbortController();
-  const second = semaphore.acquire(end.signal);
-  end.abort(new Error("no place"));
-  await expect(second).rejects.toThrow("no place");
+  await expect(semaphore.run(gone.signal, async () => entered.push("late"))).rejects.toThrow(
+    "gone",
+  );
+  end.resolve();
+  await Promise.all([holding, staying]);
+  expect(entered).toEqual(["staying"]);
 });
 
 it("frees the place when the work ends, also when it fails", async () => {
