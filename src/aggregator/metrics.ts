@@ -1,20 +1,17 @@
 // The aggregator's metrics.
-import { Counter, Gauge, Histogram, registerReading } from "../runtime/metrics.ts";
+import { Counter, Gauge, Histogram } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
 export type AggregatorMetrics = ReturnType<typeof createAggregatorMetrics>;
 
 export function createAggregatorMetrics(registry: Registry) {
   const registers = [registry];
-  let lastRecorded: number | undefined;
-  registerReading(
-    {
-      name: "sonde_aggregator_last_recorded_timestamp_seconds",
-      help: "When this process last recorded a result; absent before.",
-      registers,
-    },
-    () => lastRecorded,
-  );
+  const lastRecorded = new Gauge({
+    name: "sonde_aggregator_last_recorded_timestamp_seconds",
+    help: "When this process last recorded a result; absent before.",
+    registers,
+  });
+  lastRecorded.remove();
   const results = new Counter({
     name: "sonde_aggregator_results_total",
     help: "Reports received, by outcome: recorded, late, duplicate, unknown or unusable.",
@@ -23,9 +20,7 @@ export function createAggregatorMetrics(registry: Registry) {
   });
   results.inc({ outcome: "recorded" }, 0); // an alert counts what was recorded since the start
   return {
-    recordedAt(now: number): void {
-      lastRecorded = now / 1000;
-    },
+    lastRecorded,
     batchResults: new Histogram({
       name: "sonde_aggregator_batch_results",
       help: "Reports in a batch that was stored.",

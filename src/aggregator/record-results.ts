@@ -41,7 +41,7 @@ export async function recordBatch(
   const seconds = (clock.monotonic() - started) / 1000;
   metrics.batchSeconds.observe(seconds);
   metrics.batchResults.observe(reports.length);
-  if (recorded.recorded > 0) metrics.recordedAt(clock.now());
+  if (recorded.recorded > 0) metrics.lastRecorded.set(clock.now() / 1000);
   countOutcomes(metrics, recorded);
   const facts = { ...recorded, duration_ms: Math.round(seconds * 1000) };
   if (recorded.unknown > 0) log.warn(facts, "reports dropped: they match no ordered run");
