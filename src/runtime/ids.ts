@@ -1,6 +1,7 @@
 // Identifiers that sort by time: 10 characters of milliseconds, 16 of randomness or a hash, in
 // Crockford's base 32. An index appends time-ordered keys instead of scattering them.
 import { createHash, hash, randomBytes } from "node:crypto";
+import { base32 } from "./base32.ts";
 
 /** Crockford's base 32. */
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
@@ -14,13 +15,13 @@ let last = { ms: 0, tail: new Uint8Array(TAIL_BYTES) };
 export function newId(now: number): string {
   if (now > last.ms) last = { ms: now, tail: randomBytes(TAIL_BYTES) };
   else increment(last.tail);
-  return encodeTime(last.ms) + encodeTail(last.tail);
+  return encodeTime(last.ms) + base32(last.tail, ALPHABET);
 }
 
 /** The same time and parts always give the same id: repeating an insert is harmless. */
 export function derivedId(ms: number, ...parts: readonly string[]): string {
   const hash = createHash("sha256").update(parts.join("\0")).digest();
-  return encodeTime(ms) + encodeTail(hash.subarray(0, TAIL_BYTES));
+  return encodeTime(ms) + base32(hash.subarray(0, TAIL_BYTES), ALPHABET);
 }
 
 /**
@@ -58,18 +59,4 @@ export function decodeTime(id: string): number {
   let ms = 0;
   for (let at = 0; at < TIME_DIGITS; at += 1) ms = ms * 32 + ALPHABET.indexOf(id.charAt(at));
   return ms;
-}
-
-function encodeTail(bytes: Uint8Array): string {
-  let [text, bits, value] = ["", 0, 0];
-  for (const byte of bytes) {
-    value = (value << 8) | byte;
-    bits += 8;
-    while (bits >= 5) {
-      bits -= 5;
-      text += ALPHABET.charAt((value >> bits) & 31);
-    }
-    value &= (1 << bits) - 1;
-  }
-  return text;
 }

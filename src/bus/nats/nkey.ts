@@ -1,12 +1,13 @@
 // The nkeys of NATS users: Ed25519 keys, written in base32 with their purpose and a checksum.
 import { nkeys } from "@nats-io/transport-node";
+import { base32 } from "../../runtime/base32.ts";
 
 /** Returns a user's seed as NATS writes it (`SU…`), from 32 raw bytes. */
 export function userSeedOf(raw: Uint8Array): string {
   const seed = Buffer.from([...USER_SEED, ...raw]);
   const checksum = Buffer.alloc(2);
   checksum.writeUInt16LE(crc16(seed));
-  return base32(Buffer.concat([seed, checksum]));
+  return base32(Buffer.concat([seed, checksum]), ALPHABET);
 }
 
 /**
@@ -19,6 +20,9 @@ export const publicKeyOf = (seed: string): string =>
 /** Two prefixes of 5 bits, which make the text begin with S for seed and U for user. */
 const USER_SEED = [0x95, 0x00];
 
+/** RFC 4648. */
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
 /** CRC-16/XMODEM. */
 function crc16(bytes: Uint8Array): number {
   let crc = 0;
@@ -28,18 +32,4 @@ function crc16(bytes: Uint8Array): number {
     crc &= 0xff_ff;
   }
   return crc;
-}
-
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-
-/** RFC 4648, without padding. */
-function base32(bytes: Uint8Array): string {
-  let text = "";
-  let [bits, held] = [0, 0];
-  for (const byte of bytes) {
-    held = ((held << 8) | byte) & 0xf_ff;
-    bits += 8;
-    for (; bits >= 5; bits -= 5) text += ALPHABET[(held >> (bits - 5)) & 31];
-  }
-  return bits > 0 ? text + ALPHABET[(held << (5 - bits)) & 31] : text;
 }
