@@ -4,6 +4,7 @@ import { count } from "../model/count.ts";
 import { HEARTBEATS_OF_SILENCE } from "../model/heartbeat.ts";
 import { sum } from "../model/sum.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
+import { readinessIn } from "../runtime/ops-client.ts";
 import type { Check } from "./check.ts";
 import { NotApplicable } from "./check.ts";
 import { sizeOf } from "./amounts.ts";
@@ -43,13 +44,8 @@ export function silenceFindings(metrics: string): Finding[] {
   ];
 }
 
-interface Fault {
-  readonly part: string;
-  readonly reason: string;
-}
-
 export function readinessFindings(url: string, status: number, text: string): Finding[] {
-  const { failing = [], degraded = [] } = parse(text);
+  const { failing = [], degraded = [] } = readinessIn(text);
   const found: Finding[] = [
     ...failing.map(({ part, reason }) =>
       failure(`the process is not ready: ${part}: ${reason}`, "look at its log"),
@@ -67,14 +63,6 @@ export function readinessFindings(url: string, status: number, text: string): Fi
           "set SONDE_OPS_PORT to the port of the process on this machine",
         ),
       ];
-}
-
-function parse(text: string): { failing?: Fault[]; degraded?: Fault[] } {
-  try {
-    return JSON.parse(text) as object;
-  } catch {
-    return {};
-  }
 }
 
 export const spoolCheck = ({ config, spools }: Ground): Check => ({

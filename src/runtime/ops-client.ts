@@ -1,4 +1,5 @@
 // Asks the ops server of a process on this machine.
+import type { Readiness } from "./ops-server.ts";
 
 const ANSWER_WITHIN_MS = 4_000;
 
@@ -25,6 +26,15 @@ export async function askOps(address: OpsAddress, path: string): Promise<OpsAnsw
       `no answer from ${url} (${reasonOf(cause as Error)}): is \`sonde serve\` running?`,
       { cause },
     );
+  }
+}
+
+/** Returns what an answer of /readyz holds; nothing if it is not Sonde's. */
+export function readinessIn(text: string): Partial<Readiness> {
+  try {
+    return JSON.parse(text) as Partial<Readiness>;
+  } catch {
+    return {};
   }
 }
 

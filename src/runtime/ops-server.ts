@@ -43,7 +43,7 @@ interface Fault {
   readonly reason: string;
 }
 
-interface Readiness {
+export interface Readiness {
   readonly failing: readonly Fault[];
   /** Faults of ready parts. */
   readonly degraded: readonly Fault[];

@@ -6,6 +6,7 @@ import type { AgentState, ListedAgent } from "../model/agent.ts";
 import { MINUTE_MS, SCHEDULER_LEASE } from "../model/slots.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
+import { readinessIn } from "../runtime/ops-client.ts";
 import type { OpsAnswer } from "../runtime/ops-client.ts";
 import type { Inspection } from "../store/inspection.ts";
 import type { DueAt } from "../store/ledger-audit.ts";
@@ -107,12 +108,8 @@ async function viewProcess({ config: { opsPort }, ops }: Sources): Promise<Proce
 }
 
 function reasonsIn(text: string): string {
-  try {
-    const { failing = [] } = JSON.parse(text) as { failing?: { part: string; reason: string }[] };
-    return failing.map(({ part, reason }) => `${part}: ${reason}`).join("; ");
-  } catch {
-    return text;
-  }
+  const { failing } = readinessIn(text);
+  return failing?.map(({ part, reason }) => `${part}: ${reason}`).join("; ") ?? text;
 }
 
 async function viewService(
