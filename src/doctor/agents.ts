@@ -7,7 +7,7 @@ import { lengthOf, sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
 import type { Ground } from "./ground.ts";
-import { readableDatabase } from "./ground.ts";
+import { DATABASE, readableDatabase } from "./ground.ts";
 
 export interface AgentFacts {
   readonly now: number;
@@ -22,7 +22,7 @@ export interface AgentFacts {
 
 export const agentsCheck = (ground: Ground): Check => ({
   name: "agents",
-  needs: ["databaseUrl", "databaseCa", "dataDir", "roles", "natsUrls", "location"],
+  needs: [...DATABASE, "natsUrls", "location"],
   async run() {
     const database = await readableDatabase(ground);
     const { natsUrls, location } = ground.config;

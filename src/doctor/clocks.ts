@@ -11,7 +11,7 @@ import { NotApplicable } from "./check.ts";
 import { lengthOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, skipped, warning } from "./finding.ts";
-import { readableDatabase } from "./ground.ts";
+import { DATABASE, readableDatabase } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 import { silenceFindings } from "./process.ts";
 
@@ -22,7 +22,7 @@ const SYNCHRONIZE = "synchronize it with time servers, for example with chrony";
 
 export const clocksCheck = (ground: Ground): Check => ({
   name: "clocks",
-  needs: ["databaseUrl", "databaseCa", "dataDir", "roles", "opsHost", "opsPort"],
+  needs: [...DATABASE, "opsHost", "opsPort"],
   run: () => (isHub(ground.config) ? hubClocks(ground) : agentClock(ground)),
 });
 

@@ -4,12 +4,12 @@ import { databaseServerOf } from "../model/database-url.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, failureOf, ok, warning } from "./finding.ts";
-import { hubDatabase, needHub } from "./ground.ts";
+import { DATABASE, hubDatabase, needHub } from "./ground.ts";
 import type { Ground } from "./ground.ts";
 
 export const databaseCheck = (ground: Ground): Check => ({
   name: "database",
-  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  needs: DATABASE,
   async run() {
     const { config } = ground;
     needHub(config);
@@ -22,7 +22,7 @@ export const databaseCheck = (ground: Ground): Check => ({
 
 export const migrationsCheck = (ground: Ground): Check => ({
   name: "migrations",
-  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  needs: DATABASE,
   async run() {
     const database = await hubDatabase(ground);
     return [schemaFinding(await database.schema(), ground.version)];
@@ -56,7 +56,7 @@ export function schemaFinding(
 
 export const masterKeyCheck = (ground: Ground): Check => ({
   name: "master key",
-  needs: ["databaseUrl", "databaseCa", "dataDir", "roles", "masterKey", "masterKeysOld"],
+  needs: [...DATABASE, "masterKey", "masterKeysOld"],
   async run() {
     const database = await hubDatabase(ground);
     const keys = await database.countKeys();

@@ -34,6 +34,9 @@ export interface SpoolFacts {
   readonly bytes: number;
 }
 
+/** The settings that a check of the database needs. */
+export const DATABASE = ["databaseUrl", "databaseCa", "dataDir", "roles"] as const;
+
 /** Throws `NotApplicable` on a machine that runs only agents. */
 export function needHub(config: Config): void {
   if (!isHub(config))

@@ -9,7 +9,7 @@ import { percent } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
 import type { Ground } from "./ground.ts";
-import { readableDatabase } from "./ground.ts";
+import { DATABASE, readableDatabase } from "./ground.ts";
 
 const HOURS = 6;
 /** Limits the check to a few seconds: a large service's last minutes say as much. */
@@ -17,7 +17,7 @@ const MOST_RUNS = 200_000;
 
 export const ledgerCheck = (ground: Ground): Check => ({
   name: "ledger",
-  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  needs: DATABASE,
   async run() {
     const database = await readableDatabase(ground);
     const now = await database.now();

@@ -8,7 +8,7 @@ import { lengthOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
 import type { Ground } from "./ground.ts";
-import { readableDatabase } from "./ground.ts";
+import { DATABASE, readableDatabase } from "./ground.ts";
 
 export interface SchedulerFacts {
   readonly now: number;
@@ -25,7 +25,7 @@ const RECONCILED_WITHIN_MS = 60_000;
 
 export const schedulerCheck = (ground: Ground): Check => ({
   name: "scheduler",
-  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  needs: DATABASE,
   async run() {
     const database = await readableDatabase(ground);
     const lease = await database.lease(SCHEDULER_LEASE);
@@ -96,7 +96,7 @@ const LOST_MS = 24 * 3_600_000;
 
 export const insightsCheck = (ground: Ground): Check => ({
   name: "insights",
-  needs: ["databaseUrl", "databaseCa", "dataDir", "roles"],
+  needs: DATABASE,
   async run() {
     const database = await readableDatabase(ground);
     const now = await database.now();
