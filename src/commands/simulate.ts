@@ -73,7 +73,7 @@ async function fillWithResults(context: Context, options: SimulateOptions): Prom
     const progress = createProgress({ label: "simulating", total, unit: "results" });
     const started = systemClock.monotonic();
     const results = await fillStore({
-      ...simulationOn({ log: createLogger("silent") }),
+      ...simulationOn(createLogger("silent")),
       ...period,
       store,
       plan,

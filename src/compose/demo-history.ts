@@ -1,7 +1,8 @@
 // The demo's history: weeks of simulated results, to fill insights and charts from the start.
 import { createInsights } from "../aggregator/insights.ts";
 import { createInsightMetrics } from "../aggregator/metrics.ts";
-import { DAY_MS } from "../model/periods.ts";
+import { DAY_MS, WEEK_MS } from "../model/periods.ts";
+import { slotOf } from "../model/slots.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { Registry } from "../runtime/metrics.ts";
@@ -50,8 +51,8 @@ export async function fillHistory(options: HistoryOptions): Promise<void> {
     troubledWeek: weekOf(from) + TROUBLED_WEEK,
     slowRelease: weekOf(from) + SLOW_RELEASE,
   });
-  const fill = { ...simulationOn({ log }), store, plan, actor: "demo", signal };
-  for (const part of partsOf(from, weeksUpTo(await store.now(), 0).until))
+  const fill = { ...simulationOn(log), store, plan, actor: "demo", signal };
+  for (const part of partsOf(from, slotOf(await store.now())))
     await fillStore({ ...fill, ...part, batch: BATCH, pause: PAUSE });
   // Otherwise the service would compute them up to a minute later.
   const metrics = createInsightMetrics(new Registry());
@@ -61,6 +62,6 @@ export async function fillHistory(options: HistoryOptions): Promise<void> {
 /** Yields the last day first, then week by week: a newcomer looks at that day meanwhile. */
 function* partsOf(from: number, until: number): Generator<Pick<FillOptions, "from" | "until">> {
   yield { from: Math.max(from, until - DAY_MS), until };
-  for (let end = until; end > from; end -= 7 * DAY_MS)
-    yield { from: Math.max(from, end - 7 * DAY_MS), until: end };
+  for (let end = until; end > from; end -= WEEK_MS)
+    yield { from: Math.max(from, end - WEEK_MS), until: end };
 }

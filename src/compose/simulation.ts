@@ -1,21 +1,15 @@
 // Records simulated results as the aggregator does, but not in its metrics, which count real ones.
 import { createAggregatorMetrics } from "../aggregator/metrics.ts";
 import { recordBatch } from "../aggregator/record-results.ts";
-import { DAY_MS } from "../model/periods.ts";
+import { WEEK_MS } from "../model/periods.ts";
 import { slotOf } from "../model/slots.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { Registry } from "../runtime/metrics.ts";
 import type { FillOptions } from "../simulation/fill-store.ts";
 
-const WEEK_MS = 7 * DAY_MS;
-
 /** Returns the options shared by all simulations. */
-export function simulationOn({
-  log,
-}: {
-  readonly log: Logger;
-}): Pick<FillOptions, "clock" | "record"> {
+export function simulationOn(log: Logger): Pick<FillOptions, "clock" | "record"> {
   const metrics = createAggregatorMetrics(new Registry());
   return {
     clock: systemClock,

@@ -18,6 +18,7 @@ export const PARTS: Readonly<Record<PeriodKind, KeptKind>> = {
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
+export const WEEK_MS = 7 * DAY_MS;
 const MONDAY_MS = 4 * DAY_MS; // the first after the epoch
 
 const floor = (ms: number, unit: number): number => Math.floor(ms / unit) * unit;
@@ -25,7 +26,7 @@ const floor = (ms: number, unit: number): number => Math.floor(ms / unit) * unit
 const STARTS: Readonly<Record<PeriodKind, (ms: number) => number>> = {
   HOUR: (ms) => floor(ms, HOUR_MS),
   DAY: (ms) => floor(ms, DAY_MS),
-  WEEK: (ms) => floor(ms - MONDAY_MS, 7 * DAY_MS) + MONDAY_MS,
+  WEEK: (ms) => floor(ms - MONDAY_MS, WEEK_MS) + MONDAY_MS,
   MONTH: (ms) => firstOf(ms, 0),
   YEAR: (ms) => utc(new Date(ms).getUTCFullYear(), 0),
 };
@@ -33,7 +34,7 @@ const STARTS: Readonly<Record<PeriodKind, (ms: number) => number>> = {
 const NEXT: Readonly<Record<PeriodKind, (start: number) => number>> = {
   HOUR: (start) => start + HOUR_MS,
   DAY: (start) => start + DAY_MS,
-  WEEK: (start) => start + 7 * DAY_MS,
+  WEEK: (start) => start + WEEK_MS,
   MONTH: (start) => firstOf(start, 1),
   YEAR: (start) => utc(new Date(start).getUTCFullYear() + 1, 0),
 };

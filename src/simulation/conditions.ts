@@ -1,5 +1,5 @@
 // The conditions of a run: the load of the hour, slow drift, incidents, and an offline agent.
-import { DAY_MS, HOUR_MS, periodStart } from "../model/periods.ts";
+import { DAY_MS, HOUR_MS, periodStart, WEEK_MS } from "../model/periods.ts";
 import { SLOW_RELEASE_EVERY, TROUBLED_EVERY } from "./plan.ts";
 import type { Series, SimulatedCall } from "./plan.ts";
 import { createRandom, partOfKey } from "./random.ts";
@@ -13,7 +13,6 @@ export interface Conditions {
   readonly unattended: boolean;
 }
 
-const WEEK_MS = 7 * DAY_MS;
 const RELEASE_WEEKS = 6;
 const WEEKEND_LOAD = 0.5;
 

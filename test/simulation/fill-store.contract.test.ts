@@ -30,7 +30,7 @@ const PERIOD = size.frequency * MINUTE_MS;
 const plan = planOf({ owner: "ann", owner_org: null, seed: 7, ...size });
 
 const optionsFor = (store: Store, change: Partial<FillOptions> = {}): FillOptions => ({
-  ...simulationOn({ log: createLogger("silent") }),
+  ...simulationOn(createLogger("silent")),
   store,
   plan,
   from: NOW - DAYS * DAY,
@@ -145,7 +145,7 @@ describe.each(storeKinds)("a simulation in %s", (kind) => {
     const some = (await resultsIn(store)).length;
     expect(some).toBeGreaterThan(0);
 
-    const { record } = simulationOn({ log: createLogger("silent") });
+    const { record } = simulationOn(createLogger("silent"));
     const failing = optionsFor(store, {
       async record(within, reports) {
         await record(within, reports);

@@ -50,7 +50,7 @@ export async function makeDataFolder(targetUrl: string): Promise<DataFolder> {
   const store = await openFolder(folder, key);
   const now = await store.now();
   await fillStore({
-    ...simulationOn({ log: createLogger("silent") }),
+    ...simulationOn(createLogger("silent")),
     ...weeksUpTo(now, WEEKS),
     store,
     plan: planOf({ owner: "owner", owner_org: null, seed: 1, ...SIZE }),

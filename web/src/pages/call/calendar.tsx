@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import "../../styles/calendar.css";
 import "../../styles/phases.css";
-import { DAY_MS, periodStart } from "../../../../src/model/periods.ts";
+import { DAY_MS, periodStart, WEEK_MS } from "../../../../src/model/periods.ts";
 import { now } from "../../now.ts";
 import { dayOf } from "../../parts/chart-time.ts";
 import { Fault, Loading } from "../../parts/notice.tsx";
@@ -31,7 +31,7 @@ interface CalendarProps {
 }
 
 export function Calendar({ id, location, onDay }: CalendarProps) {
-  const first = periodStart("WEEK", now()) - (WEEKS - 1) * 7 * DAY_MS;
+  const first = periodStart("WEEK", now()) - (WEEKS - 1) * WEEK_MS;
   const query = { kind: "DAY", time: new Date(first).toISOString(), location_id: location };
   const made = useStats(id, statsPath(id, "since", { ...query, limit: WEEKS * 7 }), "calendar");
   const missed = useStats(

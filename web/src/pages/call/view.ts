@@ -1,5 +1,5 @@
 // The settings of a call's page: a range of time, a measure, a location, the calls that count.
-import { DAY_MS, HOUR_MS, periodEnd, periodStart } from "../../../../src/model/periods.ts";
+import { DAY_MS, HOUR_MS, periodEnd, periodStart, WEEK_MS } from "../../../../src/model/periods.ts";
 import type { PeriodKind } from "../../../../src/model/periods.ts";
 import { MINUTE_MS } from "../../../../src/model/slots.ts";
 import type { Range } from "../../parts/chart-spec.ts";
@@ -8,7 +8,7 @@ import type { Range } from "../../parts/chart-spec.ts";
 export const SPANS = {
   hour: { name: "Hour", ms: HOUR_MS },
   day: { name: "Day", ms: DAY_MS },
-  week: { name: "Week", ms: 7 * DAY_MS },
+  week: { name: "Week", ms: WEEK_MS },
   month: { name: "Month", ms: 30 * DAY_MS },
   year: { name: "Year", ms: 365 * DAY_MS },
 } as const;
