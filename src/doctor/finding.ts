@@ -1,5 +1,6 @@
 // Defines the findings of checks, and their overall state.
 import type { Static } from "typebox";
+import { nullable } from "../model/fields.ts";
 import { Type } from "../model/type.ts";
 
 /** Best to worst; skipped checks do not count. */
@@ -10,7 +11,7 @@ const Finding = Type.Object({
   check: Type.String({ description: "what was checked" }),
   state: Type.Enum([...STATES]),
   finding: Type.String({ minLength: 1, description: "what was found, and what is allowed" }),
-  advice: Type.Union([Type.String({ minLength: 1 }), Type.Null()], {
+  advice: nullable(Type.String({ minLength: 1 }), {
     description: "what to do about it",
   }),
 });

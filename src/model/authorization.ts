@@ -1,9 +1,10 @@
 // The parts of an authentication setting and its token that a tick carries for one call.
 import type { Static } from "typebox";
+import { nullable } from "./fields.ts";
 import { Type } from "./type.ts";
 
 const Pair = Type.Object({ key: Type.String(), value: Type.String() });
-const Text = Type.Optional(Type.Union([Type.String(), Type.Null()]));
+const Text = Type.Optional(nullable(Type.String()));
 
 const TickToken = Type.Object({
   name: Type.String(),
@@ -12,7 +13,7 @@ const TickToken = Type.Object({
   headers: Type.Optional(Type.Array(Pair)),
   parameters: Type.Optional(Type.Array(Pair)),
   /** Epoch milliseconds; null if it does not expire. */
-  expires_at: Type.Union([Type.Number(), Type.Null()]),
+  expires_at: nullable(Type.Number()),
   /** Why the latest attempt to renew it failed. */
   renewal_failure: Text,
   /** Why it must not be sent now; its secrets are then left out. */
@@ -27,7 +28,7 @@ export const AuthorizationSchema = Type.Object({
   domain: Type.String(),
   settings: Type.Record(Type.String(), Type.Unknown()),
   keys: Type.Object({ client_id: Text, client_secret: Text }),
-  token: Type.Union([TickToken, Type.Null()]),
+  token: nullable(TickToken),
 });
 
 export type Authorization = Static<typeof AuthorizationSchema>;

@@ -1,11 +1,12 @@
 // The response body kept beside a result: text of limited size, or the reason why it is absent.
 import type { Static } from "typebox";
+import { nullable } from "./fields.ts";
 import { Type } from "./type.ts";
 
 /** In decoded bytes; longer text is not kept. */
 export const MAX_CONTENT_BYTES = 32 * 1024;
 
-const text = (example: string) => Type.Union([Type.String({ examples: [example] }), Type.Null()]);
+const text = (example: string) => nullable(Type.String({ examples: [example] }));
 
 export const ContentSchema = Type.Object({
   /** As the server sent it. */
@@ -16,7 +17,7 @@ export const ContentSchema = Type.Object({
   size: Type.Integer({ minimum: 0, examples: [12] }),
   content: text('{"ok": true}'),
   /** Why `content` is null. */
-  reason: Type.Union([Type.Enum(["binary", "too_large", "report_full"]), Type.Null()], {
+  reason: nullable(Type.Enum(["binary", "too_large", "report_full"]), {
     examples: [null],
   }),
 });

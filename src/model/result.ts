@@ -65,7 +65,7 @@ export const PASSED_CODES: readonly ResultCode[] = RESULT_CODES.filter(
   (code) => categoryOf(code) === "PASS",
 );
 
-export const ResultCategorySchema = Type.Union([Type.Enum([...RESULT_CATEGORIES]), Type.Null()]);
+export const ResultCategorySchema = nullable(Type.Enum([...RESULT_CATEGORIES]));
 const Text = nullable(Type.String(), { examples: [null] });
 const ExampleId = Type.String({ examples: [EXAMPLE.id] });
 const Address = nullable(Type.String({ examples: ["203.0.113.7"] }));
@@ -91,8 +91,8 @@ const RUN_META = {
   trigger: Type.Enum([...TRIGGERS]),
   trigger_time: Instant,
   due_time: Instant,
-  start_time: Type.Union([Instant, Type.Null()]),
-  end_time: Type.Union([Instant, Type.Null()]),
+  start_time: nullable(Instant),
+  end_time: nullable(Instant),
   result: Type.Enum([...RESULT_CODES]),
   result_category: ResultCategorySchema,
   message: Text,
@@ -118,7 +118,7 @@ export const ResultSchema = Type.Object({
     is_late: Type.Boolean({ examples: [false] }),
   }),
   timing: TimingSchema,
-  request: Type.Union([
+  request: nullable(
     Type.Object(
       {
         url: Url,
@@ -131,19 +131,17 @@ export const ResultSchema = Type.Object({
           "as it was sent, credentials masked; of a call that was not made, the URL and method of its definition",
       },
     ),
-    Type.Null(),
-  ]),
-  response: Type.Union([
+  ),
+  response: nullable(
     Type.Object({
       status_code: Type.Integer({ examples: [200] }),
       status_string: Type.String({ examples: ["OK"] }),
       headers: Pairs,
     }),
-    Type.Null(),
-  ]),
+  ),
   hops: Type.Array(Type.Object({ ...HOP, timing: TimingSchema })),
   /** Absent in results from agents that do not report it. */
-  certificate: Type.Optional(Type.Union([CertificateSchema, Type.Null()])),
+  certificate: Type.Optional(nullable(CertificateSchema)),
 });
 export type Result = Static<typeof ResultSchema>;
 
@@ -152,7 +150,7 @@ export const ReportedResultSchema = Type.Object({
   ...ResultSchema.properties,
   timing: ReportedTimingSchema,
   hops: Type.Array(Type.Object({ ...HOP, timing: ReportedTimingSchema })),
-  content: Type.Optional(Type.Union([ContentSchema, Type.Null()])),
+  content: Type.Optional(nullable(ContentSchema)),
 });
 export type ReportedResult = Static<typeof ReportedResultSchema>;
 
@@ -200,7 +198,7 @@ export const RunReportSchema = Type.Refine(
     agent_id: Type.String(),
     /** One per call, in order; none if a whole workflow was MISSED. */
     results: Type.Array(ReportedResultSchema),
-    workflow: Type.Optional(Type.Union([WorkflowResultSchema, Type.Null()])),
+    workflow: Type.Optional(nullable(WorkflowResultSchema)),
     /** The context that a workflow's run was given, as its result keeps it; absent if none. */
     context: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   }),

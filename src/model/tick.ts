@@ -2,6 +2,7 @@
 import type { Static } from "typebox";
 import { AuthorizationSchema } from "./authorization.ts";
 import { chunksOf } from "./chunks.ts";
+import { nullable } from "./fields.ts";
 import { hashOf } from "./hash.ts";
 import { Type } from "./type.ts";
 import { createValidator } from "./validate.ts";
@@ -13,7 +14,7 @@ export type TargetKind = "call" | "workflow";
 
 const Pair = Type.Object({ key: Type.String(), value: Type.String() });
 const Instant = Type.Number({ description: "epoch milliseconds" });
-const nullableText = Type.Union([Type.String(), Type.Null()]);
+const nullableText = nullable(Type.String());
 
 const TickCall = Type.Object({
   result_id: Type.String(),
@@ -28,7 +29,7 @@ const TickCall = Type.Object({
     headers: Type.Array(Pair),
     body: nullableText,
   }),
-  authorization: Type.Optional(Type.Union([AuthorizationSchema, Type.Null()])),
+  authorization: Type.Optional(nullable(AuthorizationSchema)),
   /** Why the call cannot be made: reported as UNABLE_TO_RUN. */
   unable: Type.Optional(Type.String()),
 });
@@ -64,7 +65,7 @@ export const TickSchema = Type.Object({
   /** In the order in which they are made. */
   calls: Type.Array(TickCall, { minItems: 1 }),
   /** Absent or null if the target is a single call. */
-  workflow: Type.Optional(Type.Union([TickWorkflow, Type.Null()])),
+  workflow: Type.Optional(nullable(TickWorkflow)),
 });
 
 export type Tick = Static<typeof TickSchema>;

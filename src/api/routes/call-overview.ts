@@ -43,13 +43,12 @@ const NowSchema = Type.Object(
     locations: Type.Array(
       Type.Object({
         location_id: LocationRef,
-        last: Type.Union([
+        last: nullable(
           Type.Object(OUTCOME, {
             description:
               "the latest result there, by start or due time, today or in the three days before (UTC); null: none",
           }),
-          Type.Null(),
-        ]),
+        ),
       }),
       {
         description:
@@ -73,15 +72,14 @@ const OverviewSchema = named(
       description:
         "where you have deployed it and, if it is yours, where others have; without deployments, where it ran in the last 24 hours",
     }),
-    state: Type.Union([
+    state: nullable(
       Type.Object(
         { ...OUTCOME, location_id: LocationRef },
         { description: "the latest result, by start or due time" },
       ),
-      Type.Null(),
-    ]),
-    now: Type.Union([NowSchema, Type.Null()]),
-    day: Type.Union([
+    ),
+    now: nullable(NowSchema),
+    day: nullable(
       Type.Object(
         {
           time: Type.String({
@@ -97,8 +95,7 @@ const OverviewSchema = named(
         },
         { description: "the current hour and the 23 before it, over every call made" },
       ),
-      Type.Null(),
-    ]),
+    ),
   }),
 );
 

@@ -92,7 +92,7 @@ export const RawSchema = named(
 );
 
 /** A period in a list. */
-export const STAT_ENTRY = { ...stat, adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]) };
+export const STAT_ENTRY = { ...stat, adv_stat: nullable(AdvancedStatSchema) };
 
 export const StatEntrySchema = named("StatEntry", Type.Object(STAT_ENTRY));
 
@@ -107,8 +107,8 @@ export const ABOUT_STATS = {
 
 /** One period. */
 export const PERIOD_STAT = {
-  stat: Type.Union([named("Stat", Type.Object(stat)), Type.Null()]),
-  adv_stat: Type.Union([AdvancedStatSchema, Type.Null()]),
+  stat: nullable(named("Stat", Type.Object(stat))),
+  adv_stat: nullable(AdvancedStatSchema),
 };
 
 export const PeriodStatSchema = named(
