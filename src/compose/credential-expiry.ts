@@ -1,6 +1,7 @@
 // The metric of the expiry of credentials that this process uses or stores.
 import { X509Certificate } from "node:crypto";
 import type { Config } from "../config/config.ts";
+import { certificatesIn } from "../config/setting-values.ts";
 import type { Sample } from "../runtime/exposition.ts";
 import { registerSampled } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
@@ -41,11 +42,9 @@ const expiriesOf = ({ natsCert, natsCa, natsCredentials, databaseCa }: Config): 
   database_ca: firstExpiry(databaseCa),
 });
 
-const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
 /** Returns when the first of the PEM's certificates expires. */
 function firstExpiry(pem: string | undefined): number | undefined {
-  const expiries = (pem?.match(PEM) ?? []).map((each) =>
+  const expiries = certificatesIn(pem ?? "").map((each) =>
     new X509Certificate(each).validToDate.getTime(),
   );
   return expiries.length === 0 ? undefined : Math.min(...expiries) / 1000;

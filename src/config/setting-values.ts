@@ -64,9 +64,13 @@ export function addressRange(text: string): string | undefined {
   return bits > 0 && fits && rest.length === 0 ? text : undefined;
 }
 
+/** Lists the certificates in a text. */
+export const certificatesIn = (pem: string): string[] =>
+  pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+
 /** Certificates in PEM, each of which OpenSSL can read. */
 export function certificates(text: string): string | undefined {
-  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  const found = certificatesIn(text);
   return found.length > 0 && found.every(isCertificate) ? text : undefined;
 }
 
