@@ -47,8 +47,8 @@ function clockOf(offset: number | undefined): string {
 function serviceLines(service: ServiceView, now: number): string[] {
   const { runs, pending, locations, failing } = service;
   const late = pending.map(
-    ({ location_id, count: number, oldest }) =>
-      `${location_id} ${number} (oldest due ${lengthOf(now - oldest)} ago)`,
+    ({ location_id, runs: waiting, oldest_due }) =>
+      `${location_id} ${waiting} (oldest due ${lengthOf(now - oldest_due)} ago)`,
   );
   return [
     labelled("scheduler", leadOf(service, now)),

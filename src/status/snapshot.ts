@@ -9,9 +9,8 @@ import { readSamples } from "../runtime/metric-samples.ts";
 import { readinessIn } from "../runtime/ops-client.ts";
 import type { OpsAnswer } from "../runtime/ops-client.ts";
 import type { Inspection } from "../store/inspection.ts";
-import type { DueAt } from "../store/ledger-audit.ts";
 import type { FailingCall, RecentRuns } from "../store/recent-runs.ts";
-import type { Lease } from "../store/records.ts";
+import type { Lease, PendingAt } from "../store/records.ts";
 
 export interface Sources {
   readonly version: string;
@@ -51,7 +50,7 @@ export interface ServiceView {
   readonly lease: Lease | undefined;
   /** Results of calls that were due in the last minute. */
   readonly runs: readonly RecentRuns[];
-  readonly pending: readonly DueAt[];
+  readonly pending: readonly PendingAt[];
   readonly locations: readonly LocationView[];
   readonly failing: readonly FailingCall[];
 }
@@ -73,13 +72,12 @@ export async function takeSnapshot(sources: Sources): Promise<Snapshot> {
     viewProcess(sources),
     database && viewService(database),
   ]);
-  const found = typeof stored === "object" ? stored : undefined;
   return {
     version,
     roles: config.roles,
-    now: found?.now ?? clock.now(),
+    now: stored?.now ?? clock.now(),
     process,
-    service: found?.service ?? (typeof stored === "string" ? stored : undefined),
+    service: stored?.service,
   };
 }
 
@@ -114,7 +112,7 @@ function reasonsIn(text: string): string {
 
 async function viewService(
   open: () => Promise<Inspection>,
-): Promise<{ readonly now: number; readonly service: ServiceView } | string> {
+): Promise<{ readonly now?: number; readonly service: ServiceView | string }> {
   try {
     const database = await open();
     const now = await database.now();
@@ -129,7 +127,7 @@ async function viewService(
       },
     };
   } catch (cause) {
-    return (cause as Error).message;
+    return { service: (cause as Error).message };
   }
 }
 

@@ -5,6 +5,7 @@ import { dueKeys, MINUTE_MS } from "../model/slots.ts";
 import { encodeTime, TIME_DIGITS } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { countAll, textAt } from "./database.ts";
+import type { PendingAt } from "./records.ts";
 import { idsBetween } from "./result-days.ts";
 import { numberOf } from "./names.ts";
 import { FOR_EVER } from "./schedules.ts";
@@ -18,13 +19,6 @@ export interface SlotAudit {
   readonly twice: number;
   /** One of the deployments that miss a run; null if none does. */
   readonly deployment_id: string | null;
-}
-
-export interface DueAt {
-  readonly location_id: string;
-  readonly count: number;
-  /** When the oldest run was due. */
-  readonly oldest: number;
 }
 
 export const createLedgerAudit = (database: Database) => ({
@@ -43,19 +37,18 @@ export const createLedgerAudit = (database: Database) => ({
   missed: (from: number, to: number): Promise<Map<string, number>> =>
     missedBetween(database, from, to),
   /** Counts by location the runs without an outcome that were due before the instant. */
-  async pending(dueBefore: number): Promise<DueAt[]> {
-    return database.kysely
+  pending: (dueBefore: number): Promise<PendingAt[]> =>
+    database.kysely
       .selectFrom("pending_runs")
       .select((eb) => [
         "location_id",
-        eb.fn.countAll<number>().as("count"),
-        eb.fn.min("due_time").as("oldest"),
+        eb.fn.countAll<number>().as("runs"),
+        eb.fn.min("due_time").as("oldest_due"),
       ])
       .where("due_time", "<", dueBefore)
       .groupBy("location_id")
       .orderBy("location_id")
-      .execute();
-  },
+      .execute(),
   /** Counts the pending runs that should have been recorded as MISSED before the instant. */
   countExpired: (before: number): Promise<number> =>
     countAll(database.kysely.selectFrom("pending_runs").where("expires_at", "<", before)),

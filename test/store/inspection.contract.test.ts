@@ -105,7 +105,7 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
     await store.pendingRuns.insert(runs);
     expect(await inspection.auditSlot(slot)).toMatchObject({ due: 3, missing: 0, twice: 0 });
     expect(await inspection.pending(slot + 6000)).toEqual([
-      { location_id: "paris", count: 1, oldest: slot + 5000 },
+      { location_id: "paris", runs: 1, oldest_due: slot + 5000 },
     ]);
 
     await store.results.record([aReport(runs[0])]);
