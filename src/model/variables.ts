@@ -24,16 +24,7 @@ export interface Expanded {
   readonly isSecret: boolean;
 }
 
-export interface Expansion {
-  /** Throws a `VariableFault`. */
-  expand(text: string, landing: Landing): Expanded;
-  /** Adds a value to the secrets. */
-  hide(value: string): void;
-  /** The secret values in the expanded texts. */
-  readonly secrets: ReadonlySet<string>;
-  /** References without a value, which stay as written. */
-  readonly unknown: ReadonlySet<string>;
-}
+export type Expansion = ReturnType<typeof createExpansion>;
 
 /** In characters, over all expanded texts of a call. */
 export const MAX_EXPANDED_LENGTH = 4 * 1024 * 1024;
@@ -52,7 +43,7 @@ interface Reference {
   readonly weak: boolean;
 }
 
-export function createExpansion(scope: Scope): Expansion {
+export function createExpansion(scope: Scope) {
   const secrets = new Set<string>();
   const unknown = new Set<string>();
   let length = 0;
@@ -64,10 +55,14 @@ export function createExpansion(scope: Scope): Expansion {
   };
 
   return {
-    secrets,
-    unknown,
-    hide: (value) => void secrets.add(value),
-    expand(text, landing) {
+    /** The secret values in the expanded texts. */
+    secrets: secrets as ReadonlySet<string>,
+    /** References without a value, which stay as written. */
+    unknown: unknown as ReadonlySet<string>,
+    /** Adds a value to the secrets. */
+    hide: (value: string): void => void secrets.add(value),
+    /** Throws a `VariableFault`. */
+    expand(text: string, landing: Landing): Expanded {
       const pattern = landing === "url" ? IN_URL : IN_TEXT;
       const matches = [...text.matchAll(pattern)];
       if (matches.length === 0) return { text, isSecret: false };
