@@ -1,6 +1,8 @@
 // Makes runs, reports, documents and API keys with unique ids.
 import { randomUUID } from "node:crypto";
+import type { TObject } from "typebox";
 import { callResource } from "../../src/model/call.ts";
+import type { Resource } from "../../src/model/resource.ts";
 import { workflowResource } from "../../src/model/workflow.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import { categoryOf } from "../../src/model/result.ts";
@@ -155,48 +157,39 @@ export function aResult(run: PendingRun, outcome: Outcome = {}): Result {
 }
 
 /** Builds a stored workflow of these calls. */
-export function aWorkflow(
+export const aWorkflow = (
   call_ids: readonly string[],
   change: Partial<NewDocument> = {},
-): NewDocument {
-  const id = change.id ?? newId(T0);
-  const owner = change.owner ?? "ann";
-  const document = workflowResource.create(
-    { meta: { name: `workflow ${randomUUID()}` }, workflow: { call_ids } },
-    { id, owner, now: T0 },
-  );
-  return {
-    id,
-    kind: "workflow",
-    owner,
-    owner_org: null,
-    org: false,
-    community: false,
-    document,
-    filters: {},
-    ...change,
-  };
-}
+): NewDocument => {
+  const body = { meta: { name: `workflow ${randomUUID()}` }, workflow: { call_ids } };
+  return aDocument(workflowResource, body, change);
+};
 
-/** Builds a stored call, private by default. */
+/** Builds a stored call. */
 export function aCall(change: Partial<NewDocument> & { readonly url?: string } = {}): NewDocument {
   const { url = "https://target.test/path", ...rest } = change;
-  const id = change.id ?? newId(T0);
-  const owner = change.owner ?? "ann";
-  const document = callResource.create(
-    { meta: { name: `call ${randomUUID()}` }, request: { method: "get", url } },
-    { id, owner, now: T0 },
-  );
+  const body = { meta: { name: `call ${randomUUID()}` }, request: { method: "get", url } };
+  return aDocument(callResource, body, rest);
+}
+
+/** Builds a stored document, private by default. */
+function aDocument<S extends TObject>(
+  resource: Resource<S>,
+  body: object,
+  change: Partial<NewDocument>,
+): NewDocument {
+  const { id = newId(T0), owner = "ann" } = change;
+  const document = resource.create(body, { id, owner, now: T0 });
   return {
     id,
-    kind: "call",
+    kind: resource.kind,
     owner,
     owner_org: null,
     org: false,
     community: false,
     document,
-    filters: callResource.filters(document),
-    ...rest,
+    filters: resource.filters(document),
+    ...change,
   };
 }
 
