@@ -83,7 +83,7 @@ const textOf = ({ atMost, atLeast, ratioAtMost, ratioAtLeast }: Goal): string =>
   ].join(", ");
 
 /** Formats three significant digits; whole numbers from a hundred on. */
-export function show(value: number): string {
+function show(value: number): string {
   if (!Number.isFinite(value)) return "-";
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
   return String(Number(value.toPrecision(3)));

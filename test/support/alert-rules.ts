@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { parse, stringify } from "yaml";
 import { RULE_FILES } from "./prometheus.ts";
 
-export const FOLDER = "deploy/prometheus";
+const FOLDER = "deploy/prometheus";
 export const RULES = RULE_FILES.map((file) => `${FOLDER}/${file}`);
 export const RULE_TESTS = globSync(`${FOLDER}/tests/*.yml`);
 

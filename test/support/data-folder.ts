@@ -30,7 +30,7 @@ const WEEKS = 5;
 export const RESULTS = CALLS * SIZE.locations * 4 * 7 * WEEKS;
 const MINUTE_MS = 60_000;
 const STOPPED_MINUTES = 5;
-export const DEPLOYMENTS = 2;
+const DEPLOYMENTS = 2;
 
 export interface DataFolder extends TestFolder {
   readonly masterKey: string;
