@@ -18,7 +18,8 @@ export const offsetHere: OffsetAt = (ms) => {
   return (local.getTime() - ms) / MINUTE_MS;
 };
 
-const two = (n: number): string => String(n).padStart(2, "0");
+/** `05`. */
+export const two = (n: number): string => String(n).padStart(2, "0");
 
 /** Reads an instant of a query as ISO 8601; empty if it is none. */
 export function instantIn(text = ""): string {

@@ -1,10 +1,9 @@
 // Formats times along the axis of a chart: 24-hour clock times, and the day where it changes.
 import { DAY_MS } from "../../../src/model/periods.ts";
+import { MINUTE_MS } from "../../../src/model/slots.ts";
+import { offsetHere, two } from "../clock.ts";
+import { shortNameOfPeriod } from "../periods.ts";
 import { isLocalTime } from "./time.tsx";
-
-const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
-
-const two = (n: number): string => String(n).padStart(2, "0");
 
 interface Parts {
   readonly year: number;
@@ -14,12 +13,12 @@ interface Parts {
 
 function partsOf(ms: number, local: boolean): Parts {
   // Shifted by the offset, an instant has the local fields as its UTC fields.
-  const offset = local ? new Date(ms).getTimezoneOffset() * 60_000 : 0;
-  const at = new Date(ms - offset);
+  const shifted = local ? ms + offsetHere(ms) * MINUTE_MS : ms;
+  const at = new Date(shifted);
   const seconds = at.getUTCSeconds();
   return {
     year: at.getUTCFullYear(),
-    day: `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`,
+    day: `${at.getUTCDate()} ${shortNameOfPeriod("MONTH", shifted)}`,
     clock: `${two(at.getUTCHours())}:${two(at.getUTCMinutes())}${seconds ? `:${two(seconds)}` : ""}`,
   };
 }
