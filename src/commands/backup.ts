@@ -7,7 +7,7 @@ import { systemClock } from "../runtime/clock.ts";
 import { backUp } from "../store/backup.ts";
 import type { Contents } from "../store/backup.ts";
 import type { Context } from "./command.ts";
-import { existingDatabaseIn, inWords, say, showCopying, sizeOf } from "./database-file.ts";
+import { existingDatabaseIn, inWords, showCopying, sizeOf } from "./database-file.ts";
 import type { DatabaseFile } from "./database-file.ts";
 import { replaceFile } from "./written-files.ts";
 
@@ -36,10 +36,7 @@ export async function backUpStore(context: Context, input: BackupInput): Promise
     to,
     replaces: input.force ?? false,
     onCopied: showing.onCopied,
-    onChecking() {
-      showing.end();
-      say("checking the copy");
-    },
+    onChecking: showing.onChecking,
   });
   const seconds = ((systemClock.monotonic() - started) / 1000).toFixed(1);
   print(`${to}: ${inWords(contents)}\n`);

@@ -42,8 +42,10 @@ const megabytes = (bytes: number): number => Math.ceil(bytes / MEGABYTE);
 
 export const sizeOf = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
-/** Shows the progress of a copy until `end`, and aborts it on SIGINT or SIGTERM until disposed. */
-export function showCopying(label: string): Disposable & { onCopied: OnCopied; end: () => void } {
+/** Shows the progress of a copy, and aborts it on SIGINT or SIGTERM until disposed. */
+export function showCopying(
+  label: string,
+): Disposable & { readonly onCopied: OnCopied; readonly onChecking: () => void } {
   const stopping = abortOnStop(nothingWritten);
   let [progress, shown]: [Progress | undefined, number] = [undefined, 0];
   return {
@@ -53,7 +55,10 @@ export function showCopying(label: string): Disposable & { onCopied: OnCopied; e
       progress.advance(megabytes(copied) - shown);
       shown = megabytes(copied);
     },
-    end: () => progress?.end(),
+    onChecking() {
+      progress?.end();
+      say("checking the copy");
+    },
     [Symbol.dispose]: () => stopping[Symbol.dispose](),
   };
 }

@@ -14,7 +14,7 @@ import type { Restored } from "../store/restore.ts";
 import type { Snapshot } from "../store/snapshot.ts";
 import { KEY_SUFFIX } from "./backup.ts";
 import type { Context } from "./command.ts";
-import { databaseFileIn, inWords, lockOut, say, showCopying } from "./database-file.ts";
+import { databaseFileIn, inWords, lockOut, showCopying } from "./database-file.ts";
 
 export interface RestoreInput {
   readonly file: string;
@@ -46,10 +46,7 @@ export async function restoreStore(context: Context, input: RestoreInput): Promi
     },
     clock: systemClock,
     onCopied: showing.onCopied,
-    onChecking() {
-      showing.end();
-      say("checking the copy");
-    },
+    onChecking: showing.onChecking,
     onReady() {
       // Written before the database: a start without the key would generate another one.
       if (key?.text !== undefined) file.dataDir.write(MASTER_KEY_FILE, key.text);
