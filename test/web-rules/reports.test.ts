@@ -2,7 +2,8 @@
 import { expect, it } from "vitest";
 import type { Report } from "../../src/model/report.ts";
 import { changesOf } from "../../web/src/changes.ts";
-import { bodyOf, draftOf, movedTo, newRow } from "../../web/src/report-draft.ts";
+import { movedTo } from "../../web/src/order.ts";
+import { bodyOf, draftOf, newRow } from "../../web/src/report-draft.ts";
 import { marksOf, periodsBeside, viewedPeriod } from "../../web/src/reports.ts";
 import type { ReportEntry } from "../../web/src/reports.ts";
 

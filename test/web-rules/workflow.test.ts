@@ -2,7 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { NO_TIMING } from "../../src/model/timing.ts";
 import { changesOf } from "../../web/src/changes.ts";
-import { bodyOf, draftOf, withStep, withStepMoved } from "../../web/src/pages/workflow/draft.ts";
+import { movedTo } from "../../web/src/order.ts";
+import { bodyOf, draftOf, withStep } from "../../web/src/pages/workflow/draft.ts";
 import type { Step as DraftStep } from "../../web/src/pages/workflow/draft.ts";
 import { stepsOf, totalPause } from "../../web/src/steps.ts";
 import type { StepResult } from "../../web/src/steps.ts";
@@ -51,12 +52,12 @@ describe("the calls of a draft", () => {
     [1, 1, "aba"],
     [9, 0, "aba"],
   ])("moved from %i to %i are %s", (from, to, order) => {
-    const moved = withStepMoved(steps, from, to);
+    const moved = movedTo(steps, from, to);
     expect(moved.map(({ callId }) => callId).join("")).toBe(order);
   });
 
   it("keep their own keys, even if a call is repeated", () => {
-    const keys = withStep(withStepMoved(steps, 2, 0), "a").map(({ key }) => key);
+    const keys = withStep(movedTo(steps, 2, 0), "a").map(({ key }) => key);
     expect(new Set(keys).size).toBe(4);
   });
 
@@ -74,7 +75,7 @@ describe("the calls of a draft", () => {
     expect(bodyOf(draft)).toMatchObject({ meta: { description: null }, workflow });
     const changes = (changed: object) => changesOf(bodyOf(draft), bodyOf({ ...draft, ...changed }));
     expect(changes({ description: " " })).toEqual({});
-    expect(changes({ steps: withStepMoved(draft.steps, 0, 1), stopOnFailure: false })).toEqual({
+    expect(changes({ steps: movedTo(draft.steps, 0, 1), stopOnFailure: false })).toEqual({
       workflow: { call_ids: ["b", "a"], stop_on_failure: false },
     });
   });

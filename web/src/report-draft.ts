@@ -58,10 +58,3 @@ const groupsOf = ({ groups }: ReportDraft) =>
     name,
     rows: rows.map(({ call_id, location_id }) => ({ call_id, location_id })),
   }));
-
-/** Moves the item at `from` to `to`; returns the same list if there is no such place. */
-export function movedTo<T>(list: readonly T[], from: number, to: number): readonly T[] {
-  const one = list[from];
-  if (one === undefined || to < 0 || to >= list.length) return list;
-  return list.toSpliced(from, 1).toSpliced(to, 0, one);
-}

@@ -2,11 +2,12 @@
 import { useState } from "preact/hooks";
 import { useCallsById } from "../../call-names.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
+import { movedTo } from "../../order.ts";
 import { Combobox } from "../../parts/combobox.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { LocationField } from "../../parts/location-field.tsx";
 import { MoveButtons } from "../../parts/move-buttons.tsx";
-import { movedTo, newRow } from "../../report-draft.ts";
+import { newRow } from "../../report-draft.ts";
 import type { DraftGroup, DraftRow } from "../../report-draft.ts";
 
 interface GroupFieldsProps {

@@ -62,13 +62,3 @@ export const withStep = (steps: readonly Step[], callId: string): readonly Step[
   ...steps,
   { key: 1 + Math.max(-1, ...steps.map(({ key }) => key)), callId },
 ];
-
-/** `to` is the index after the move. */
-export const withStepMoved = (
-  steps: readonly Step[],
-  from: number,
-  to: number,
-): readonly Step[] => {
-  const step = steps[from];
-  return step ? steps.toSpliced(from, 1).toSpliced(to, 0, step) : steps;
-};

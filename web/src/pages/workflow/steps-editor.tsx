@@ -1,11 +1,12 @@
 // The calls of a workflow in their order: added from a list, moved by dragging or by keys, removed.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
+import { movedTo } from "../../order.ts";
 import { announce } from "../../parts/announcement.tsx";
 import { Combobox } from "../../parts/combobox.tsx";
 import { useCalls, useRunnableCalls } from "../../call-names.ts";
 import { dropEdge, useDragOrder } from "./drag-order.ts";
-import { withStep, withStepMoved } from "./draft.ts";
+import { withStep } from "./draft.ts";
 import type { Step } from "./draft.ts";
 import { StepRow } from "./step-row.tsx";
 
@@ -29,7 +30,7 @@ export function StepsEditor({ steps, onChange, faultAt }: StepsEditorProps) {
       return;
     }
     focusAfter(steps[from]?.key);
-    onChange(withStepMoved(steps, from, to));
+    onChange(movedTo(steps, from, to));
     announce(`${nameAt(from)} is now call ${to + 1} of ${steps.length}`);
   };
   const remove = (at: number): void => {
