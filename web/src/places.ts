@@ -24,6 +24,12 @@ export function placesOf({ locations, regions }: LocationsInfo): readonly Place[
     );
 }
 
+/** The choices of a field that filters by location; `all` names the empty one. */
+export const placeChoices = (places: readonly Place[], all: string) => [
+  { value: "", name: all },
+  ...places.filter(({ id }) => id !== "").map(({ id, name }) => ({ value: id, name })),
+];
+
 /** Returns the id that the empty id stands for; empty until the locations are known. */
 export const idOfDefault = (places: readonly Place[]): string =>
   places.find(({ id }) => id === "")?.ownId ?? "";

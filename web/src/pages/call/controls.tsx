@@ -1,4 +1,5 @@
 // Selects the contents of a call's charts: range, measure, location, which calls.
+import { placeChoices } from "../../places.ts";
 import type { Place } from "../../places.ts";
 import { SelectField } from "../../parts/field.tsx";
 import { Switch } from "../../parts/switch.tsx";
@@ -40,10 +41,7 @@ export const Controls = ({ view, places, onChange }: ControlsProps) => (
     <SelectField
       label="Location"
       value={view.location ?? ""}
-      choices={[
-        { value: "", name: "All locations" },
-        ...places.filter(({ id }) => id !== "").map(({ id, name }) => ({ value: id, name })),
-      ]}
+      choices={placeChoices(places, "All locations")}
       onChange={(location) => onChange({ location })}
     />
     <SelectField

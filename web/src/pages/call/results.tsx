@@ -4,6 +4,7 @@ import { useAddress } from "../../address.ts";
 import { urlOf, withQuery } from "../../api.ts";
 import { useList } from "../../lists.ts";
 import { nameOfLocation } from "../../locations.tsx";
+import { placeChoices } from "../../places.ts";
 import type { Place } from "../../places.ts";
 import { InstantField, SelectField } from "../../parts/field.tsx";
 import { MoreButton } from "../../parts/more-button.tsx";
@@ -100,10 +101,7 @@ const FilterFields = ({ filters, places, onChange }: FilterFieldsProps) => (
     <SelectField
       label="From location"
       value={filters.location_id}
-      choices={[
-        { value: "", name: "Any" },
-        ...places.filter(({ id }) => id !== "").map(({ id, name }) => ({ value: id, name })),
-      ]}
+      choices={placeChoices(places, "Any")}
       onChange={(location_id) => onChange({ location_id })}
     />
     <InstantField label="From" value={filters.from} onInput={(from) => onChange({ from })} />

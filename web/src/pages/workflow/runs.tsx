@@ -4,6 +4,7 @@ import { useAddress } from "../../address.ts";
 import { withQuery } from "../../api.ts";
 import { useList } from "../../lists.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
+import { placeChoices } from "../../places.ts";
 import type { Place } from "../../places.ts";
 import { SelectField } from "../../parts/field.tsx";
 import { MoreButton } from "../../parts/more-button.tsx";
@@ -55,10 +56,7 @@ export function Runs({ workflowId, isRunnable }: RunsProps) {
           <SelectField
             label="Location"
             value={location_id}
-            choices={[
-              { value: "", name: "All" },
-              ...places.filter(({ id }) => id !== "").map(({ id, name }) => ({ value: id, name })),
-            ]}
+            choices={placeChoices(places, "All")}
             onChange={(chosen) => change(filterQuery({ location_id: chosen }))}
           />
         </div>
