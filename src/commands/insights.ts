@@ -15,6 +15,7 @@ import type { Context } from "./command.ts";
 import { addInsightsRead } from "./insights-read.ts";
 import { spanIn } from "./option-values.ts";
 import type { SpanOptions } from "./option-values.ts";
+import { createProgress } from "./progress.ts";
 import { withStore } from "./with-store.ts";
 
 interface ComputeOptions extends SpanOptions {
@@ -82,7 +83,6 @@ async function keysOf(
 
 async function computeAll(store: Store, keys: readonly InsightKey[], print: Context["print"]) {
   const { settleInsight } = await import("../aggregator/compute-insight.ts");
-  const { createProgress } = await import("./progress.ts");
   const counts = { changed: 0, unchanged: 0, "kept (results or call removed)": 0, failed: 0 };
   const progress = createProgress({ label: "insights", total: keys.length, unit: "reports" });
   for (const key of keys) {

@@ -5,6 +5,7 @@ import { formatInstant } from "../model/instant.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
+import { createProgress } from "./progress.ts";
 import { abortOnStop } from "./stop-signal.ts";
 import { withStore } from "./with-store.ts";
 
@@ -33,7 +34,6 @@ async function runRetention(
   using stopping = abortOnStop(() => STOPPED);
   const { removeExpired } = await import("../aggregator/retention.ts");
   const { retentionOf } = await import("../compose/store.ts");
-  const { createProgress } = await import("./progress.ts");
   await withStore(settings, async (store) => {
     const label = dryRun ? "counting" : "removing";
     const progress = createProgress({ label, total: undefined, unit: "rows" });

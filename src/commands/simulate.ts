@@ -10,6 +10,7 @@ import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
 import { actorIn, addOwnerOptions, wholeNumberOf } from "./option-values.ts";
 import type { OwnerOptions } from "./option-values.ts";
+import { createProgress } from "./progress.ts";
 import { abortOnStop } from "./stop-signal.ts";
 import { ACTOR, withNewStore } from "./with-store.ts";
 
@@ -61,7 +62,6 @@ async function fillWithResults(context: Context, options: SimulateOptions): Prom
   const { createLogger } = await import("../runtime/logger.ts");
   const { fillStore, runsIn } = await import("../simulation/fill-store.ts");
   const { planOf } = await import("../simulation/plan.ts");
-  const { createProgress } = await import("./progress.ts");
   const plan = planOf({ owner, owner_org, seed, calls, locations, frequency });
   using stop = abortOnStop(
     (signal) => `ended by ${signal} before it was complete: run the same command to complete it`,

@@ -11,6 +11,7 @@ import { examples } from "./command.ts";
 import type { Context } from "./command.ts";
 import { spanIn } from "./option-values.ts";
 import type { SpanOptions } from "./option-values.ts";
+import { createProgress } from "./progress.ts";
 import { addStatsGet } from "./stats-get.ts";
 import { audit, withStore } from "./with-store.ts";
 
@@ -39,7 +40,6 @@ export function addStatCommands(program: Command, context: Context): void {
 async function rebuild({ config, print }: Context, options: RebuildOptions): Promise<void> {
   const span = spanIn(options);
   const { daysToCheck, rebuildStats } = await import("../aggregator/rebuild-stats.ts");
-  const { createProgress } = await import("./progress.ts");
   await withStore(config(), async (store) => {
     const callIds = await callsFor(store, options.call);
     const object_id = options.call ?? "";
