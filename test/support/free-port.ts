@@ -1,8 +1,10 @@
 // Free ports: for servers that cannot choose one or need the same one again, and for closed ports.
 import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
+import type { Socket } from "node:dgram";
 import { once } from "node:events";
 import { createServer } from "node:net";
+import type { Server } from "node:net";
 
 // Below the ephemeral ports (from 32768 on Linux, 49152 by RFC 6335): no outgoing connection may
 // take the port before it is used.
@@ -21,28 +23,20 @@ export async function freePort(): Promise<number> {
     const port = FIRST + worker * SHARE + randomInt(SHARE);
     if (given.has(port)) continue;
     given.add(port);
-    if ((await isFreeForTcp(port)) && (await isFreeForUdp(port))) return port;
+    const isFree =
+      (await binds(createServer(), (probe) => probe.listen(port, "127.0.0.1"))) &&
+      (await binds(createSocket("udp4"), (probe) => probe.bind(port, "127.0.0.1")));
+    if (isFree) return port;
   }
 }
 
-async function isFreeForTcp(port: number): Promise<boolean> {
-  const probe = createServer();
-  probe.listen(port, "127.0.0.1");
-  const isFree = await once(probe, "listening").then(
+/** Closes the probe again. */
+async function binds<T extends Server | Socket>(probe: T, bind: (probe: T) => void) {
+  bind(probe);
+  const isBound = await once(probe, "listening").then(
     () => true,
     () => false,
   );
-  if (isFree) await new Promise((resolve) => probe.close(resolve));
-  return isFree;
-}
-
-async function isFreeForUdp(port: number): Promise<boolean> {
-  const probe = createSocket("udp4");
-  probe.bind(port, "127.0.0.1");
-  const isFree = await once(probe, "listening").then(
-    () => true,
-    () => false,
-  );
-  await new Promise<void>((resolve) => probe.close(resolve));
-  return isFree;
+  await new Promise<void>((resolve) => probe.close(() => resolve()));
+  return isBound;
 }
