@@ -13,12 +13,15 @@ import type { Clock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { Registry } from "../../src/runtime/metrics.ts";
 import type { Store } from "../../src/store/store.ts";
+import type { Json } from "./client.ts";
 import { track } from "./no-leftovers.ts";
 import { insertKey } from "./runs.ts";
 import { createTestDatabase } from "./stores.ts";
 import type { StoreKind } from "./stores.ts";
 import type { TestDatabase } from "./stores.ts";
 import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
+
+export type { Json } from "./client.ts";
 
 export interface Caller {
   readonly key: string;
@@ -41,11 +44,6 @@ export interface Answer<T = Json> {
   readonly headers: LightMyRequestResponse["headers"];
   readonly text: string;
   readonly body: T;
-}
-
-/** Any JSON; tests state what they expect of it. */
-export interface Json {
-  readonly [name: string]: Json;
 }
 
 export interface TestApi extends AsyncDisposable {
