@@ -1,7 +1,7 @@
 // Paged lists: the envelope of their answers, and their cursors. A cursor is opaque and signed: no
 // one can forge or edit one, or use it on another list.
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { TSchema } from "typebox";
+import type { Static, TSchema } from "typebox";
 import { invalid } from "../../model/errors.ts";
 import { Type } from "../../model/type.ts";
 import { show } from "../../model/validate.ts";
@@ -17,11 +17,7 @@ export const PageMetaSchema = Type.Object({
   next_cursor: Type.String({ description: '"" on the last page', examples: [""] }),
 });
 
-export interface PageMeta {
-  readonly more: boolean;
-  /** "" on the last page. */
-  readonly next_cursor: string;
-}
+type PageMeta = Readonly<Static<typeof PageMetaSchema>>;
 
 const MAX_LENGTH = 1000;
 
@@ -34,8 +30,9 @@ export function createCursors(key: Uint8Array) {
       const payload = Buffer.from(JSON.stringify(position));
       return Buffer.concat([sign(scope, payload.toString()), payload]).toString("base64url");
     },
-    /** Throws `invalid` for anything but a cursor of this scope. */
-    decode(scope: string, cursor: string): Position {
+    /** Undefined without a cursor. Throws `invalid` for anything but one of this scope. */
+    decode(scope: string, cursor: string | undefined): Position | undefined {
+      if (cursor === undefined) return undefined;
       const bytes = Buffer.from(cursor.slice(0, MAX_LENGTH), "base64url");
       const [signature, payload] = [bytes.subarray(0, 16), bytes.subarray(16)];
       const genuine =
@@ -48,7 +45,7 @@ export function createCursors(key: Uint8Array) {
   };
 }
 
-export interface Paged<T> {
+interface Paged<T> {
   readonly meta: PageMeta;
   readonly items: readonly T[];
 }
@@ -99,8 +96,7 @@ export async function listPage<T extends { readonly id: string }>(
   fetch: (page: Page) => Promise<readonly T[]>,
   fitting?: (page: Page) => Promise<number>,
 ): Promise<List<T>> {
-  const { cursor } = query;
-  let after = cursor === undefined ? "" : String(cursors.decode(scope(), cursor)[0]);
+  let after = String(cursors.decode(scope(), query.cursor)?.[0] ?? "");
   const limit = fitting ? await fitting({ after, limit: query.limit }) : query.limit;
   const piece = fitting ? limit : PIECE;
   const results: T[] = [];

@@ -73,7 +73,7 @@ export const auditEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => 
     async handle({ principal, query, scope }) {
       const { cursor, limit, order, from, to } = query;
       assertRange(query);
-      const [time, id] = cursor === undefined ? [] : cursors.decode(scope(), cursor);
+      const [time, id] = cursors.decode(scope(), cursor) ?? [];
       const after = time === undefined ? undefined : { time: Number(time), id: String(id) };
       const page = { of: principal, order, after, from, to, limit: limit + 1 };
       const { meta, items } = toPage(await store.audit.page(page), limit, (last) =>

@@ -85,7 +85,7 @@ type ListRequest = ApiRequest & { readonly query: Values<typeof LIST_PARAMETERS>
 async function listInsights({ store, cursors }: EndpointDeps, request: ListRequest) {
   const { principal, scope } = request;
   const { call_id, cursor, limit, weekly } = request.query;
-  const after = cursor === undefined ? 0 : Number(cursors.decode(scope(), cursor)[0]);
+  const after = Number(cursors.decode(scope(), cursor)?.[0] ?? 0);
   const kind = weekly === undefined ? undefined : kindOf(weekly);
   const page = { after, limit: limit + 1, kind };
   const rows = await readPage(store, principal, call_id, page);

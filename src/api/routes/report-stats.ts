@@ -73,7 +73,7 @@ export const reportStatEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[
       const stored = await store.documents.get("report", params.id);
       const report = visible("Report", stored, principal).document as Report;
       const { kind, type, cursor } = query;
-      const position = cursor === undefined ? undefined : cursors.decode(scope(), cursor);
+      const position = cursors.decode(scope(), cursor);
       const { now, times } = await periodsOf(store, query, position);
       const groups = groupsOf(report, await callNames(store, principal, report));
       const first = Number(position?.[1] ?? 0);

@@ -9,7 +9,6 @@ import type { Direction, PeriodRow, RawEntry, StatQuery } from "../../store/reco
 import { defineEndpoint } from "../http/endpoint.ts";
 import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
 import { toPage } from "../http/paging.ts";
-import type { Position } from "../http/paging.ts";
 import { optional } from "../http/parameters.ts";
 import type { Values } from "../http/parameters.ts";
 import { callSharing } from "../shared-calls.ts";
@@ -108,7 +107,7 @@ async function periodStats(
   const { type } = request.query;
   const limit = request.query.limit(MAX_STATS);
   const of = await subjectOf(deps, request);
-  const position = positionOf(deps, request);
+  const position = deps.cursors.decode(request.scope(), request.query.cursor);
   const from =
     position === undefined ? periodStart(kind, await timeOf(deps, request)) : Number(position[0]);
   const rows = await deps.store.stats.periods(
@@ -145,7 +144,7 @@ async function rawStats(
   const { type } = request.query;
   const limit = request.query.limit(MAX_RAW);
   const of = await subjectOf(deps, request);
-  const position = positionOf(deps, request);
+  const position = deps.cursors.decode(request.scope(), request.query.cursor);
   const from = position
     ? { time: Number(position[0]), afterId: String(position[1]) }
     : { time: await timeOf(deps, request), afterId: null };
@@ -215,12 +214,6 @@ export const about = ({ call, location_id }: Subject, { query }: AboutStats) => 
   location_id: location_id ?? ALL_LOCATIONS,
   name: call.meta.name,
 });
-
-const positionOf = (
-  { cursors }: EndpointDeps,
-  { query, scope }: StatsRequest,
-): Position | undefined =>
-  query.cursor === undefined ? undefined : cursors.decode(scope(), query.cursor);
 
 /** Returns the start of the next period in this direction. */
 const beside = (kind: PeriodKind, time: number, direction: Direction): number =>
