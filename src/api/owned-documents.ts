@@ -182,14 +182,16 @@ export async function assertUnused(
   if (uses.length > 0) throw invalid(`This ${what} is used by ${uses.join(" and ")}`);
 }
 
-/** Throws the same `not_found` for a missing document and for one that the caller may not read. */
-export function visible(
-  label: string,
-  stored: StoredDocument | undefined,
-  principal: Principal,
-): StoredDocument {
-  if (!stored || !canRead(principal, stored)) throw notFound(label);
-  return stored;
+/** Rejects with the same `not_found` for a missing document and for one that is not readable. */
+export async function visible<S extends TObject>(
+  { documents }: Store,
+  reader: Principal,
+  { kind, label }: Pick<Resource<S>, "kind" | "label"> & { readonly schema?: S },
+  id: string,
+): Promise<StoredDocument<Static<S>>> {
+  const stored = await documents.get(kind, id);
+  if (!stored || !canRead(reader, stored)) throw notFound(label);
+  return stored as StoredDocument<Static<S>>;
 }
 
 /** Call it before a change, which would overwrite unreadable secrets with null. */

@@ -86,7 +86,7 @@ async function orderRun(
   { kind, label }: RunTarget,
   order: RunBody,
 ): Promise<{ readonly run: PendingRun; readonly stored: StoredDocument }> {
-  const stored = visible(label, await store.documents.get(kind, params.id), principal);
+  const stored = await visible(store, principal, { kind, label }, params.id);
   if (!canRun(principal, stored))
     throw new AppError(
       "forbidden",

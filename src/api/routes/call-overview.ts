@@ -1,11 +1,10 @@
 // Overviews of calls: the state and the last 24 hours of each.
-import type { Call } from "../../model/call.ts";
+import { callResource } from "../../model/call.ts";
 import { HOURS } from "../../model/call-overview.ts";
 import { CALL_STATES } from "../../model/call-state.ts";
 import { Hostname, Id, LocationRef, Name, Owner, Timestamp, nullable } from "../../model/fields.ts";
 import { RESULT_CODES, ResultCategorySchema } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";
-import type { StoredDocument } from "../../store/records.ts";
 import { asListed, overviewOf } from "../call-overview.ts";
 import { defineEndpoint, named } from "../http/endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
@@ -133,8 +132,7 @@ export const callOverviewEndpoints = ({ store, cursors }: EndpointDeps): Endpoin
     level: "VIEWER",
     answer: OverviewSchema,
     async handle({ principal, params }) {
-      const stored = visible("API Call", await store.documents.get("call", params.id), principal);
-      const call = asListed(stored as StoredDocument<Call>);
+      const call = asListed(await visible(store, principal, callResource, params.id));
       return (await overviewOf(store, principal, [call]))[0];
     },
   }),

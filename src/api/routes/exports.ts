@@ -1,6 +1,7 @@
 // Exports as files: a call's results and statistics, and the statistics of a report's rows.
 import { EXAMPLE, Id, LocationRef, Name } from "../../model/fields.ts";
 import type { PeriodKind } from "../../model/periods.ts";
+import { reportResource } from "../../model/report.ts";
 import type { Report } from "../../model/report.ts";
 import { codesOfType } from "../../model/stat.ts";
 import { columnsOf } from "../../model/csv.ts";
@@ -142,8 +143,7 @@ const reportExport = ({ store, exports }: EndpointDeps): Endpoint =>
     headers: FILE_NAME,
     media: mediaOf(ReportStatSchema, REPORT_COLUMNS),
     async handle({ principal, params, query }) {
-      const stored = await store.documents.get("report", params.id);
-      const report = visible("Report", stored, principal).document as Report;
+      const { document: report } = await visible(store, principal, reportResource, params.id);
       assertRange(query);
       return exports.stream({
         principal,

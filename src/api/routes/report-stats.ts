@@ -2,7 +2,7 @@
 import { invalid } from "../../model/errors.ts";
 import { Id, LocationRef, Name } from "../../model/fields.ts";
 import { formatPeriodTime } from "../../model/instant.ts";
-import type { Report } from "../../model/report.ts";
+import { reportResource } from "../../model/report.ts";
 import { periodsBefore, periodsSince } from "../../model/report-stats.ts";
 import { Type } from "../../model/type.ts";
 import type { Store } from "../../store/store.ts";
@@ -70,8 +70,7 @@ export const reportStatEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[
     query: QUERY,
     answer: AnswerSchema,
     async handle({ principal, params, query, scope }) {
-      const stored = await store.documents.get("report", params.id);
-      const report = visible("Report", stored, principal).document as Report;
+      const { document: report } = await visible(store, principal, reportResource, params.id);
       const { kind, type, cursor } = query;
       const position = cursors.decode(scope(), cursor);
       const { now, times } = await periodsOf(store, query, position);

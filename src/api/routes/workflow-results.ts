@@ -8,6 +8,7 @@ import { parseInstant } from "../../model/instant.ts";
 import { WorkflowResultSchema } from "../../model/result.ts";
 import type { WorkflowResult } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";
+import { workflowResource } from "../../model/workflow.ts";
 import type { Workflow } from "../../model/workflow.ts";
 import { quotedCall } from "../../model/workflow-result.ts";
 import { QUEUED, workflowResultWithoutCalls } from "../../model/result-without-call.ts";
@@ -54,8 +55,7 @@ export const workflowResultEndpoints = (deps: EndpointDeps): Endpoint[] => [
     answer: listOf(named("WorkflowResult", WorkflowResultSchema)),
     async handle(request) {
       const { principal, params } = request;
-      const stored = await deps.store.documents.get("workflow", params.id);
-      const workflow = visible("Workflow", stored, principal);
+      const workflow = await visible(deps.store, principal, workflowResource, params.id);
       return listResults(deps, request, {
         targetId: workflow.id,
         recorded: async (page) => {
