@@ -12,8 +12,8 @@ const INSUFFICIENT_STORAGE = 10_047;
 const CONSUMER_DIFFERS = 10_148;
 const MESSAGE_OVER_MAXIMUM = 10_054;
 
-const hasCode = (cause: unknown, code: number): boolean =>
-  cause instanceof JetStreamApiError && cause.code === code;
+const hasCode = (cause: unknown, ...codes: readonly number[]): boolean =>
+  cause instanceof JetStreamApiError && codes.includes(cause.code);
 
 export const isStreamMissing = (cause: unknown): boolean =>
   hasCode(cause, JetStreamApiCodes.StreamNotFound);
@@ -26,7 +26,7 @@ export const isNameInUse = (cause: unknown): boolean => hasCode(cause, NAME_IN_U
 
 /** There are fewer servers with JetStream than the stream has replicas. */
 export const isPeerMissing = (cause: unknown): boolean =>
-  hasCode(cause, NO_SUITABLE_PEERS) || hasCode(cause, NOT_CLUSTERED);
+  hasCode(cause, NO_SUITABLE_PEERS, NOT_CLUSTERED);
 
 /** A consumer with this name exists with other settings. */
 export const isConsumerDifferent = (cause: unknown): boolean => hasCode(cause, CONSUMER_DIFFERS);
@@ -40,9 +40,7 @@ export const isNoRoom = (cause: unknown): boolean =>
 
 /** The storage of the server or the account has no room, whatever the limit of the stream. */
 export const isNoStorage = (cause: unknown): boolean =>
-  [ACCOUNT_EXCEEDED, INSUFFICIENT_RESOURCES, INSUFFICIENT_STORAGE].some((code) =>
-    hasCode(cause, code),
-  );
+  hasCode(cause, ACCOUNT_EXCEEDED, INSUFFICIENT_RESOURCES, INSUFFICIENT_STORAGE);
 
 /** Nobody answers on the subject: the stream, the consumer or JetStream is missing. */
 export const isNoResponders = (cause: unknown): boolean =>
