@@ -203,6 +203,9 @@ class UnusableFileError extends Error {}
 const codeOf = (cause: unknown): number =>
   cause instanceof Error && "errcode" in cause ? Number(cause.errcode) : 0;
 
+/** Whether another process has locked the file. */
+export const isBusy = (cause: unknown): boolean => (codeOf(cause) & 0xff) === SQLITE_BUSY;
+
 /** Whether the file itself is at fault: damaged, foreign, or of another version. */
 export const isUnusable = (cause: unknown): boolean =>
   cause instanceof UnusableFileError ||
@@ -212,7 +215,7 @@ export const isUnusable = (cause: unknown): boolean =>
 function openingError(cause: unknown): unknown {
   // Our statements match our tables, so these are not ours.
   if (codeOf(cause) === SQLITE_ERROR) return new UnusableFileError("not a spool", { cause });
-  if ((codeOf(cause) & 0xff) !== SQLITE_BUSY) return cause;
+  if (!isBusy(cause)) return cause;
   return new Error("another agent uses it: give each its own folder with SONDE_DATA_DIR", {
     cause,
   });

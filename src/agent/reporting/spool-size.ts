@@ -2,9 +2,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { DatabaseSync } from "node:sqlite";
-
-// https://www.sqlite.org/rescode.html#busy
-const SQLITE_BUSY = 5;
+import { isBusy } from "./spool-file.ts";
 
 /** Throws with one line for the operator if an agent is using the file, or if it is no spool. */
 export function spoolSize(path: string): { readonly reports: number; readonly bytes: number } {
@@ -20,14 +18,14 @@ export function spoolSize(path: string): { readonly reports: number; readonly by
       .get();
     return { reports: Number(row?.["reports"]), bytes: Number(row?.["bytes"]) };
   } catch (cause) {
-    throw unreadable(path, cause as Error & { errcode?: number });
+    throw unreadable(path, cause as Error);
   } finally {
     if (hasLog && !hadIndex) rmSync(`${path}-shm`, { force: true }); // agents keep theirs in memory
   }
 }
 
-const unreadable = (path: string, cause: Error & { readonly errcode?: number }): Error =>
-  cause.errcode === SQLITE_BUSY
+const unreadable = (path: string, cause: Error): Error =>
+  isBusy(cause)
     ? new Error(
         `an agent is using ${path}, and does not answer: set SONDE_OPS_PORT to the port of its process`,
         { cause },
