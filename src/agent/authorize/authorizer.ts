@@ -22,12 +22,3 @@ export function withCredential(request: HttpRequest, key: string, value: string)
     confidential: { headers: [...headers, name], body },
   };
 }
-
-/** The first header of that name, decoded. */
-export function headerOf(
-  { headers }: Pick<HttpRequest, "headers">,
-  name: string,
-): string | undefined {
-  const found = headers.find(({ key }) => key.toLowerCase() === name);
-  return found && Buffer.from(found.value, "latin1").toString();
-}

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { settingOf } from "../../model/authorization.ts";
 import type { HttpRequest } from "../http/http-request.ts";
 import type { Authorizer } from "./authorizer.ts";
-import { headerOf, withCredential } from "./authorizer.ts";
+import { withCredential } from "./authorizer.ts";
 import { byBytes, decodeBytes, encodeBytes } from "./percent.ts";
 
 type Parameters = readonly (readonly [name: string, value: string])[];
@@ -88,6 +88,12 @@ function formOf(request: HttpRequest): string {
   return type?.toLowerCase() === "application/x-www-form-urlencoded"
     ? (request.body?.toString("latin1") ?? "")
     : "";
+}
+
+/** The first header of that name, decoded. */
+function headerOf({ headers }: HttpRequest, name: string): string | undefined {
+  const found = headers.find(({ key }) => key.toLowerCase() === name);
+  return found && Buffer.from(found.value, "latin1").toString();
 }
 
 /** RFC 5849 section 3.4.1.3.1, byte by byte, since a form need not be UTF-8. */
