@@ -269,6 +269,21 @@ it("draws failures without the dashes of a location", TIMEOUT, async () => {
   await expect.poll(() => page.evaluate(DASHES_OF_FAILURES)).toEqual([]);
 });
 
+it("shows the newest values until the pointer is over the chart", TIMEOUT, async () => {
+  const id = await callNamed("Simulated: shopping cart");
+  await haveHistory(id);
+  const { page } = await pages.open(`/calls/${id}?range=week`, WIDE);
+  const latency = section(page, "Latency: p50");
+  const plot = latency.locator(".u-over");
+  await plot.scrollIntoViewIfNeeded();
+  const shownAt = latency.locator(".legend .at");
+  const newest = (await shownAt.textContent()) ?? "";
+  await plot.hover({ position: { x: 5, y: 50 } });
+  await expect.poll(async () => ((await shownAt.textContent()) ?? "") < newest).toBe(true);
+  await page.getByRole("heading", { level: 1 }).hover();
+  await expect.poll(() => shownAt.textContent()).toBe(newest);
+});
+
 /** Chromium observes no sizes while it prints. */
 const NO_SIZES_ON_PAPER = `
   globalThis.ResizeObserver = class extends globalThis.ResizeObserver {

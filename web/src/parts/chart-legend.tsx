@@ -1,36 +1,45 @@
-// The legend of a chart, with the values of the point under the pointer.
+// The legend of a chart, with the values of the point under the pointer; of the newest, without one.
 import "../styles/phases.css";
 import { formatCount } from "./number.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";
 import { State } from "./state.tsx";
 import { formatTime } from "./time.tsx";
 
-export const ChartLegend = ({
-  spec,
-  at,
-}: {
+interface ChartLegendProps {
   readonly spec: ChartSpec;
-  readonly at: number | null;
-}) => (
-  <ul class="legend">
-    {spec.series.map((series) => (
-      <li key={series.label}>
-        <Sample {...series} />
-        {series.label}
-        <span class="number value">{valueAt(series.values, at, spec.format)}</span>
-      </li>
-    ))}
-    {spec.marks
-      ?.filter(({ counts }) => counts.some((count) => count))
-      .map(({ label, tone, counts }) => (
-        <li key={label}>
-          <State tone={tone} word={label} />
-          <span class="number value">{valueAt(counts, at, formatCount)}</span>
+  /** The index of the x under the pointer; null: none. */
+  readonly hovered: number | null;
+}
+
+export function ChartLegend({ spec, hovered }: ChartLegendProps) {
+  const at = hovered ?? newestOf(spec);
+  return (
+    <ul class="legend">
+      {spec.series.map((series) => (
+        <li key={series.label}>
+          <Sample {...series} />
+          {series.label}
+          <span class="number value">{valueAt(series.values, at, spec.format)}</span>
         </li>
       ))}
-    {at !== null && spec.x[at] !== undefined && <li class="at">{nameOfX(spec, spec.x[at])}</li>}
-  </ul>
-);
+      {spec.marks
+        ?.filter(({ counts }) => counts.some((count) => count))
+        .map(({ label, tone, counts }) => (
+          <li key={label}>
+            <State tone={tone} word={label} />
+            <span class="number value">{valueAt(counts, at, formatCount)}</span>
+          </li>
+        ))}
+      {at !== null && spec.x[at] !== undefined && <li class="at">{nameOfX(spec, spec.x[at])}</li>}
+    </ul>
+  );
+}
+
+/** Returns the index of the last x in time with a value; null if there is none. */
+function newestOf({ isTime = true, x, series }: ChartSpec): number | null {
+  const at = x.findLastIndex((_, index) => series.some(({ values }) => values[index] != null));
+  return isTime && at >= 0 ? at : null;
+}
 
 const valueAt = (
   values: readonly (number | null)[],

@@ -33,7 +33,7 @@ export function Chart({ title, caption, range, onZoom, isZoomed, ...spec }: Char
   return (
     <figure class="chart">
       <div class="row spread">
-        <ChartLegend spec={spec} at={hovered} />
+        <ChartLegend spec={spec} hovered={hovered} />
         <ZoomButtons
           of={title}
           range={shown}

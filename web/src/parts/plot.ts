@@ -86,6 +86,9 @@ function dataOf(spec: ChartSpec): UPlot.AlignedData {
   return [[...x], ...sums.toReversed()];
 }
 
+/** Where uPlot puts the cursor while no pointer is over the plot. */
+const NOWHERE = -10;
+
 function optionsOf(box: HTMLElement, context: PlotContext): UPlot.Options {
   const { spec, ink, events, range } = context;
   return {
@@ -103,7 +106,10 @@ function optionsOf(box: HTMLElement, context: PlotContext): UPlot.Options {
     cursor: {
       y: false,
       drag: { x: true, y: false, setScale: false, dist: 4 },
-      move: ({ over }, left, top) => [Math.min(Math.max(left, 0), over.clientWidth), top],
+      move: ({ over }, left, top) =>
+        left === NOWHERE && top === NOWHERE
+          ? [left, top]
+          : [Math.min(Math.max(left, 0), over.clientWidth), top],
       points: { size: 7 },
       bind: { dblclick: () => () => (events.onReset(), null) },
     },
