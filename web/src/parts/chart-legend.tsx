@@ -12,7 +12,7 @@ interface ChartLegendProps {
 }
 
 export function ChartLegend({ spec, hovered }: ChartLegendProps) {
-  const at = hovered ?? newestOf(spec);
+  const at = hovered ?? (spec.isTime !== false && spec.x.length > 0 ? spec.x.length - 1 : null);
   return (
     <ul class="legend">
       {spec.series.map((series) => (
@@ -33,12 +33,6 @@ export function ChartLegend({ spec, hovered }: ChartLegendProps) {
       {at !== null && spec.x[at] !== undefined && <li class="at">{nameOfX(spec, spec.x[at])}</li>}
     </ul>
   );
-}
-
-/** Returns the index of the last x in time with a value; null if there is none. */
-function newestOf({ isTime = true, x, series }: ChartSpec): number | null {
-  const at = x.findLastIndex((_, index) => series.some(({ values }) => values[index] != null));
-  return isTime && at >= 0 ? at : null;
 }
 
 const valueAt = (
