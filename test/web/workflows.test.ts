@@ -242,6 +242,11 @@ describe("workflows", { timeout: 180_000 }, () => {
     await steps(page).nth(1).getByText("Never reached").waitFor();
     const buttons = await page.getByRole("main").getByRole("button").allTextContents();
     expect(buttons).toEqual([]);
+    await page.getByText("1 failed, 1 not made").waitFor();
+    for (const width of [360, 768, 1024, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await beyondEdgeOf(page, "table.runs"), `at ${width} px`).toBe(0);
+    }
     await expectGood(page, "workflow-read-only");
 
     await page.goto(`${pages.api}/workflow-results/${runId}`);

@@ -116,7 +116,7 @@ interface RowsProps {
 
 const Rows = ({ results, places }: RowsProps) => (
   <div class="scroll-x" role="region" aria-label="Results" tabIndex={0}>
-    <table class="blocks">
+    <table class="blocks tight">
       <thead>
         <tr>
           <th scope="col">Time</th>

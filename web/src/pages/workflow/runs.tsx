@@ -85,7 +85,7 @@ const RunTable = ({
   readonly places: readonly Place[];
 }) => (
   <div class="scroll-x">
-    <table class="runs blocks">
+    <table class="runs blocks tight">
       <thead>
         <tr>
           <th scope="col">Started</th>
