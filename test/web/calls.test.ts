@@ -36,6 +36,11 @@ it(
     expect(await table.getAttribute("aria-rowcount")).toBe(String(COUNT + 1));
     await expectAccessible(page);
     await keepPicture(page, "calls-many");
+    const pageScrollsBy = "document.documentElement.scrollHeight - innerHeight";
+    for (const width of [1024, 1440]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await page.evaluate(pageScrollsBy), `at ${width} px`).toBe(0);
+    }
 
     const search = page.getByRole("searchbox", { name: "Search the calls" });
     await search.fill("no such call");
