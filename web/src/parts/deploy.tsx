@@ -188,7 +188,7 @@ function Actions({ target, deployment, onEdit }: ActionsProps) {
   const often = inWords(deployment.deployment.frequency);
   const what = `the deployment of ${target.name} at ${place}, ${often}`;
   return (
-    <div class="row keep">
+    <div class="row keep end">
       {isMine(deployment.meta) && (
         <button class="button" type="button" onClick={() => onEdit(deployment)}>
           Edit<span class="visually-hidden"> {what}</span>
