@@ -130,7 +130,9 @@ it("shows since when and where a call is slower, as its history is written", TIM
   await section(page, "Latency: p50").getByText("Each point is a day").waitFor();
   await keepPicture(page, "call-change");
   await page.goto(`${pages.api}/locations`);
-  await section(page, "Simulated: Virginia").getByText("Its results are simulated").waitFor();
+  const virginia = section(page, "Simulated: Virginia");
+  await virginia.getByText("Its results are simulated").waitFor();
+  expect(await virginia.getByText("No agent", { exact: true }).count()).toBe(0);
   await expectClean(watched);
 });
 

@@ -85,7 +85,7 @@ function Location({ location }: { readonly location: LocationHealth }) {
         <span class="row">
           {title !== id && <span class="tag">{id}</span>}
           {region && <span class="tag">{region}</span>}
-          <LocationState agents={agents} />
+          <LocationState {...location} />
         </span>
       </header>
       <Load {...location} />
@@ -120,11 +120,12 @@ const WORDS: Readonly<Record<AgentState, string>> = {
   INCOMPATIBLE: "Incompatible",
 };
 
-/** Shows the state of its best agent: one that takes runs is enough. */
-function LocationState({ agents }: Pick<LocationHealth, "agents">) {
+/** Shows the state of its best agent: one that takes runs is enough. Made-up results need none. */
+function LocationState({ agents, region }: Pick<LocationHealth, "agents" | "region">) {
   const order: readonly AgentState[] = ["ONLINE", "STALE", "DRAINING", "INCOMPATIBLE", "OFFLINE"];
   const best = order.find((state) => agents.some((agent) => agent.state === state));
-  if (best === undefined) return <State tone="missed" word="No agent" />;
+  if (best === undefined)
+    return region === SIMULATED_REGION ? null : <State tone="warn" word="No agent" />;
   return <State tone={TONES[best]} word={WORDS[best]} />;
 }
 
