@@ -57,6 +57,9 @@ it("names no phase of calls that all waited in another", async () => {
 
   const mixed = await glanceOf({ location_id: "local", total: 24 }, TIMED_OUT);
   await mixed.getByText("Processing takes 20 ms, on average over 24 hours.").waitFor();
+  await mixed.getByRole("link", { name: "Open the last result" }).click();
+  await page.getByRole("main").getByText("CONNECTION_ERROR").first().waitFor();
+  await page.getByRole("heading", { name: "Where the time went" }).waitFor();
 });
 
 it("begins with why calls are no longer made", async () => {

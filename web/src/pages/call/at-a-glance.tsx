@@ -60,18 +60,19 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
   if (!hours.data) return hours.error ? null : <ReadingYet />;
   if (!day || days.isPending || !latest || state === undefined) return <ReadingYet />;
   const deployed = state?.is_deployed ? state.locations : [];
+  const results = [...latest, ...older];
   const trouble = troubleOf(
-    [...latest, ...older].map(({ meta }) => meta),
+    results.map(({ meta }) => meta),
     latest.length < MOST_LATEST,
     deployed.map(({ location_id }) => location_id),
   );
   if (!slowest && !trouble) return <NothingLately {...{ latest, isGrowing, isRunnable }} />;
-  const unmade = trouble ? undefined : unmadeOf(state, [...latest, ...older]);
+  const unmade = trouble ? undefined : unmadeOf(state, results);
   const isTimed = slowest && (day.passed > 0 || saysMuch(slowest));
   const where = (change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf);
   return (
     <section class="card glance" aria-label="At a glance">
-      {trouble && <Troubled {...{ trouble, day, nameOf }} />}
+      {trouble && <Troubled {...{ trouble, results, day, nameOf }} />}
       {unmade && <LastRun last={unmade.last} nameOf={unmade.isPartial ? nameOf : undefined} />}
       {isTimed && (
         <p class={trouble || unmade ? "after" : "answer"}>
@@ -111,18 +112,28 @@ const unseenOf = (state: CallNow | null | undefined, latest: readonly ListedResu
 
 interface TroubledProps {
   readonly trouble: Trouble;
+  /** The newest results, in which the trouble was found. */
+  readonly results: readonly ListedResult[];
   readonly day: DayCounts;
   readonly nameOf: (location: string) => string;
 }
 
-const Troubled = ({ trouble, day, nameOf }: TroubledProps) => (
-  <p class="answer row keep">
-    <span class={`state ${toneOf(trouble.last.result, trouble.last.result_category)}`}>
-      <StateShape tone={toneOf(trouble.last.result, trouble.last.result_category)} />
-    </span>
-    <strong>{troubleText(trouble, day, { nameOf, timeText: minuteText })}</strong>
-  </p>
-);
+function Troubled({ trouble, results, day, nameOf }: TroubledProps) {
+  const { last } = trouble;
+  const tone = toneOf(last.result, last.result_category);
+  const id = results.find(({ meta }) => meta === last)?.id;
+  return (
+    <p class="answer row keep">
+      <span class={`state ${tone}`}>
+        <StateShape tone={tone} />
+      </span>
+      <span>
+        <strong>{troubleText(trouble, day, { nameOf, timeText: minuteText })}</strong>{" "}
+        <a href={`results/${id}`}>Open the last result</a>
+      </span>
+    </p>
+  );
+}
 
 const minuteText = (ms: number): string => shortTime(ms - (ms % 60_000), now());
 
