@@ -193,6 +193,8 @@ it("zooms and switches the charts, and keeps the view in the address", TIMEOUT, 
   await expectClean(watched);
 });
 
+const dayOf = (time: string): string => time.slice(0, 10);
+
 it("leads from a day of the calendar to its calls, and filters results", TIMEOUT, async () => {
   const id = await callNamed("Simulated: shopping cart");
   await haveHistory(id);
@@ -207,6 +209,12 @@ it("leads from a day of the calendar to its calls, and filters results", TIMEOUT
   await expect.poll(() => page.url()).toMatch(/from=.*T00%3A00Z&to=.*T00%3A00Z/);
 
   const runs = section(page, "Runs");
+  await page.getByRole("button", { name: "Show these runs" }).click();
+  const day = /from=(.{10})T/.exec(page.url())?.[1] ?? "no day";
+  expect(await runs.getByLabel("From (UTC)").inputValue()).toBe(`${day}T00:00`);
+  await expect
+    .poll(async () => new Set((await runs.locator("time").allTextContents()).map(dayOf)))
+    .toEqual(new Set([day]));
   await runs.getByLabel("Category").selectOption("FAIL");
   await expect.poll(() => runs.locator("tbody tr .state.pass").count()).toBe(0);
   await runs.locator("tbody tr .state.fail").first().waitFor();

@@ -14,6 +14,7 @@ import { Deployments } from "../../parts/deploy.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
 import { useRead } from "../../queries.ts";
+import { filterQuery } from "../../run-filters.ts";
 import { isMine, mayRun, maySee } from "../../session.ts";
 import "../../styles/call.css";
 import { AtAGlance } from "./at-a-glance.tsx";
@@ -128,6 +129,13 @@ function ChartsOf({ id, places, seesRuns, view }: ChartsProps & { readonly view:
   const series = useSeries(id, view, isClosed ? undefined : locations);
   const hasNone = histogram.data?.results.length === 0;
   const zoom = (range: Range | undefined): void => change(zoomQuery(range, now()));
+  const showRuns = (): void => {
+    const [from, to] = view.range.map((ms) => new Date(ms).toISOString());
+    change(filterQuery({ from, to, location_id: view.location }));
+    const heading = document.querySelector<HTMLElement>("#results");
+    heading?.closest("section")?.scrollIntoView();
+    heading?.focus({ preventScroll: true });
+  };
   return (
     <>
       <Controls view={view} places={places} onChange={change} />
@@ -156,6 +164,7 @@ function ChartsOf({ id, places, seesRuns, view }: ChartsProps & { readonly view:
             places={places}
             change={changed}
             onZoom={zoom}
+            onRuns={seesRuns ? showRuns : undefined}
           />
           <PhasesChart view={view} series={series.data} onZoom={zoom} />
         </>

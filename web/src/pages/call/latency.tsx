@@ -21,6 +21,8 @@ import type { View } from "./view.ts";
 interface LatencyChartProps extends ChartsProps {
   /** Undefined: there is no clear change. */
   readonly change: Change | undefined;
+  /** Lists the runs of the range; undefined: the reader may not see them. */
+  readonly onRuns: (() => void) | undefined;
 }
 
 interface ChartsProps {
@@ -39,7 +41,7 @@ const EVERY: Readonly<Record<View["grain"], string>> = {
   YEAR: "Each point is a year (UTC)",
 };
 
-export function LatencyChart({ view, series, places, change, onZoom }: LatencyChartProps) {
+export function LatencyChart({ view, series, places, change, onZoom, onRuns }: LatencyChartProps) {
   const { all, each } = series;
   const times = all.map(({ time }) => time);
   const isRaw = view.grain === "RAW";
@@ -64,7 +66,16 @@ export function LatencyChart({ view, series, places, change, onZoom }: LatencyCh
     <section class="card">
       <header>
         <h2>Latency: {isRaw ? "single calls" : MEASURES[view.measure]}</h2>
-        {!view.span && <span class="muted small">{zoomedText(view.range)}</span>}
+        {!view.span && (
+          <span class="row">
+            <span class="muted small">{zoomedText(view.range)}</span>
+            {onRuns && (
+              <button class="button" type="button" onClick={onRuns}>
+                Show these runs
+              </button>
+            )}
+          </span>
+        )}
       </header>
       {!isTimed && isAnyMade(all) && <NonePassed type={view.type} />}
       {times.length === 0 ? (

@@ -49,7 +49,9 @@ export function Results({ id, places }: ResultsProps) {
   return (
     <section class="card" aria-labelledby="results">
       <header>
-        <h2 id="results">Runs</h2>
+        <h2 id="results" tabIndex={-1}>
+          Runs
+        </h2>
         <a
           class="button no-print"
           href={urlOf(withQuery(`calls/${id}/results/export`, query))}
