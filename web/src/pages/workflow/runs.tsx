@@ -46,7 +46,7 @@ export function Runs({ workflowId, isRunnable }: RunsProps) {
     <section class="card" aria-labelledby="workflow-runs">
       <header>
         <h2 id="workflow-runs">Runs</h2>
-        <div class="row filters">
+        <div class="row filters no-print">
           <SelectField
             label="Outcome"
             value={category}
