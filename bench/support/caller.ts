@@ -69,8 +69,8 @@ export function startCaller(side: Side, url: string, authority: string): PacedCa
 
 if (import.meta.main) {
   const [side, url = "", authority = ""] = process.argv.slice(2);
-  const secureContext = createSecureContext({ ca: readFileSync(authority) });
-  const call = side === "agent" ? agentCall(url, secureContext) : bareCall(url, secureContext);
+  const ca = readFileSync(authority, "utf8");
+  const call = side === "agent" ? agentCall(url, ca) : bareCall(url, ca);
   for (;;) {
     const [{ calls, seconds }] = (await once(process, "message")) as [Order];
     if (seconds === undefined) await inParallel(Array.from({ length: calls }), CONCURRENCY, call);
@@ -79,9 +79,8 @@ if (import.meta.main) {
   }
 }
 
-type Context = ReturnType<typeof createSecureContext>;
-
-function bareCall(url: string, secureContext: Context): () => Promise<void> {
+function bareCall(url: string, ca: string): () => Promise<void> {
+  const secureContext = createSecureContext({ ca });
   const dispatcher = new Agent({
     connections: null,
     connect: { secureContext, maxCachedSessions: 0 },
@@ -92,12 +91,12 @@ function bareCall(url: string, secureContext: Context): () => Promise<void> {
   };
 }
 
-function agentCall(url: string, secureContext: Context): () => Promise<void> {
+function agentCall(url: string, ca: string): () => Promise<void> {
   const clock = systemClock;
   const settings = {
     clock,
     log: createLogger("silent"),
-    caller: createHttpCaller({ clock, egress: parseEgressAllow(["127.0.0.1"]), secureContext }),
+    caller: createHttpCaller({ clock, egress: parseEgressAllow(["127.0.0.1"]), ca }),
     reporter: { locationId: "local", agentId: "bench" },
     version: "bench",
   };

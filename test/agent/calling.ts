@@ -1,5 +1,4 @@
 // Fixtures for the agent's tests: ticks, and callers whose egress rules allow loopback.
-import type { SecureContext } from "node:tls";
 import { DEFAULT_BEHAVIOUR } from "../../src/model/behaviour.ts";
 import type { Behaviour } from "../../src/model/behaviour.ts";
 import { buildRequest } from "../../src/agent/build-request.ts";
@@ -103,7 +102,7 @@ export interface CallOptions {
   readonly allow?: readonly string[];
   readonly request?: Partial<TickCall["request"]>;
   readonly behaviour?: Partial<Behaviour>;
-  readonly secureContext?: SecureContext;
+  readonly ca?: string;
   readonly resolver?: HostResolver;
   readonly clock?: Clock;
   readonly onRefusal?: HttpCallerSettings["onRefusal"];
@@ -116,7 +115,7 @@ export function call(
     allow = ["127.0.0.0/8", "::1"],
     request,
     behaviour,
-    secureContext,
+    ca,
     clock = systemClock,
     resolver = createHostResolver({ clock }),
     onRefusal,
@@ -127,7 +126,7 @@ export function call(
     egress: parseEgressAllow(allow),
     resolver,
     onRefusal,
-    ...(secureContext && { secureContext }),
+    ...(ca !== undefined && { ca }),
   });
   return caller.call(requestOf(url, request), {
     ...DEFAULT_BEHAVIOUR,

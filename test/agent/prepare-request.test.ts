@@ -1,4 +1,3 @@
-import { createSecureContext } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
@@ -407,8 +406,7 @@ describe("a client certificate", () => {
   const caller = createHttpCaller({
     clock: systemClock,
     egress,
-    certifiedContext: (certificate) =>
-      createSecureContext({ ca: [authority.cert], ...certificate }),
+    ca: authority.cert,
   });
   const tls = { ...good, ca: authority.cert, requestCert: true };
 

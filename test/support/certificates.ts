@@ -3,8 +3,6 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createSecureContext, rootCertificates } from "node:tls";
-import type { SecureContext } from "node:tls";
 
 export interface Certificate {
   readonly cert: string;
@@ -12,8 +10,7 @@ export interface Certificate {
 }
 
 export interface Certificates {
-  /** For clients: trusts the tests' CA as well as the public CAs. */
-  readonly trusting: SecureContext;
+  /** The tests' CA. */
   readonly authority: Certificate;
   /** Signed by the authority, for localhost and the loopback addresses. */
   readonly good: Certificate;
@@ -33,7 +30,7 @@ export interface Certificates {
   readonly longNamed: Certificate;
   /** With a key that OpenSSL considers too short: serve it with `DEFAULT@SECLEVEL=0`. */
   readonly weak: Certificate;
-  /** Signed by a CA unknown to `trusting`. */
+  /** Signed by another CA. */
   readonly ofStranger: Certificate;
   /** Signed by an intermediate authority, which has expired or is not valid yet. */
   readonly ofExpired: Certificate;
@@ -54,9 +51,6 @@ export function createCertificates(): Certificates {
       return { ...leaf, cert: leaf.cert + cert };
     };
     return {
-      trusting: createSecureContext({
-        ca: [...rootCertificates, authority.cert],
-      }),
       authority,
       good: sign({ name: "good" }),
       ofAddress: sign({ name: "address", san: "IP:127.0.0.1" }),

@@ -2,6 +2,7 @@
 // checked addresses are dialled.
 import { isIP } from "node:net";
 import type { Socket } from "node:net";
+import { createSecureContext } from "node:tls";
 import type { SecureContext } from "node:tls";
 import { createMask, MASK } from "../../model/mask.ts";
 import type { EgressRules } from "../../net/egress.ts";
@@ -28,13 +29,10 @@ export interface Network {
   readonly egress: EgressRules;
   readonly resolver: HostResolver;
   readonly onRefusal?: ((refusal: Refusal) => void) | undefined;
+  /** The trusted authorities, in PEM; undefined: those of Node. */
+  readonly ca: string | undefined;
   /** Shared by all calls: creating one costs more than the rest of the handshake's setup. */
   readonly secureContext: SecureContext;
-  /** A context that presents a client certificate. Throws if its PEM cannot be read. */
-  readonly certifiedContext: (certificate: {
-    readonly cert: string;
-    readonly key: string;
-  }) => SecureContext;
 }
 
 export interface Attempt {
@@ -126,13 +124,13 @@ async function lookUp(
 }
 
 function contextOf(
-  { secureContext, certifiedContext }: Network,
+  { ca, secureContext }: Network,
   { clientCertificate }: HttpRequest,
 ): SecureContext {
   if (!clientCertificate) return secureContext;
   try {
     if (!isUsable(clientCertificate)) throw new Error("the certificate and its key are no pair");
-    return certifiedContext(clientCertificate);
+    return createSecureContext({ ca, ...clientCertificate });
   } catch (cause) {
     throw new CallFailure(
       "request_invalid",

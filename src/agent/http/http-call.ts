@@ -1,6 +1,5 @@
 // One HTTP call: exchanges over fresh connections, redirects included, within a hard deadline.
 import { createSecureContext } from "node:tls";
-import type { SecureContext } from "node:tls";
 import type { Behaviour } from "../../model/behaviour.ts";
 import type { ResultCode } from "../../model/result.ts";
 import type { EgressRules } from "../../net/egress.ts";
@@ -37,8 +36,8 @@ export interface HttpCallerSettings {
   readonly egress: EgressRules;
   readonly resolver?: HostResolver;
   readonly onRefusal?: Network["onRefusal"];
-  readonly secureContext?: SecureContext;
-  readonly certifiedContext?: Network["certifiedContext"];
+  /** The trusted authorities, in PEM; default: those of Node. */
+  readonly ca?: string;
   /** `host:port` of servers that answer whenever the agent's own network works. */
   readonly uplinkCheck?: readonly string[];
 }
@@ -49,8 +48,7 @@ export function createHttpCaller({
   clock,
   egress,
   resolver = createHostResolver({ clock }),
-  secureContext = createSecureContext(),
-  certifiedContext = createSecureContext,
+  ca,
   uplinkCheck = [],
   onRefusal,
 }: HttpCallerSettings) {
@@ -59,8 +57,8 @@ export function createHttpCaller({
     egress,
     resolver,
     onRefusal,
-    secureContext,
-    certifiedContext,
+    ca,
+    secureContext: createSecureContext({ ca }),
   };
   const uplink = createUplink({ addresses: uplinkCheck, clock, resolver });
   return {

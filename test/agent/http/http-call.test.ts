@@ -26,7 +26,7 @@ describe("the phases of a call", () => {
       tls: certificates.good,
     });
     const outcome = await call(`https://localhost:${target.port}/`, {
-      secureContext: certificates.trusting,
+      ca: certificates.authority.cert,
     });
     expect(outcome).toMatchObject({ result: "COMPLETE", message: null });
     const { total, uncertainty: _, ...phases } = timingOfCall(outcome);
@@ -211,7 +211,7 @@ describe("the uncertainty of a call", () => {
     // Once this thread has connected, too.
     target.on("connection", () => setTimeout(() => void workAndSleep(300), 100));
     const outcome = await call(`https://${target.authority}/`, {
-      secureContext: certificates.trusting,
+      ca: certificates.authority.cert,
     });
     const { handshake, uncertainty } = timingOfCall(outcome);
     expect(handshake).toBeGreaterThanOrEqual(Math.max(handshakeMs, 400) - 100);

@@ -272,8 +272,8 @@ describe("a redirect", () => {
       },
       { tls: certificates.good },
     );
-    const secureContext = certificates.trusting;
-    const outcome = await call(target.url, { secureContext });
+    const ca = certificates.authority.cert;
+    const outcome = await call(target.url, { ca });
     expect(outcome.message).toBeNull();
     expect(plain.requests[0]?.headers.cookie).toBe(cookie);
   });

@@ -8,7 +8,7 @@ import type { TargetOptions } from "../../support/target-server.ts";
 import { call, codeOf, timingOfCall } from "../calling.ts";
 
 const certificates = createCertificates();
-const secureContext = certificates.trusting;
+const ca = certificates.authority.cert;
 
 const FAULTS: [string, TargetOptions["tls"], string][] = [
   ["an expired certificate", certificates.expired, "tls_expired"],
@@ -65,8 +65,7 @@ function withoutEnd({ cert, key }: Certificate): Certificate {
 }
 
 describe("the certificate of a result", () => {
-  const certificateOf = async (url: string) =>
-    (await call(url, { secureContext })).last.certificate;
+  const certificateOf = async (url: string) => (await call(url, { ca })).last.certificate;
 
   it("names its subject, issuer and validity", async () => {
     await using target = await startTarget(undefined, {
@@ -103,7 +102,7 @@ describe("the certificate of a result", () => {
     await using target = await startTarget(undefined, {
       tls: withoutEnd(certificates.good),
     });
-    const { result, last } = await call(target.url, { secureContext });
+    const { result, last } = await call(target.url, { ca });
     expect(result).toBe("CONNECTION_ERROR");
     expect(last.certificate).toBeNull();
     const insecure = await call(target.url, {
@@ -131,7 +130,7 @@ describe("the certificate of a result", () => {
 describe("a target with", () => {
   it.each(FAULTS)("%s fails with its TLS error code", async (_, tls, code) => {
     await using target = await startTarget(undefined, { tls });
-    const outcome = await call(target.url, { secureContext });
+    const outcome = await call(target.url, { ca });
     expect(outcome.result).toBe("CONNECTION_ERROR");
     expect(codeOf(outcome)).toBe(code);
     expect(target.requests).toHaveLength(0);
@@ -149,21 +148,21 @@ describe("a target with", () => {
     ["is not valid yet", certificates.ofNotYetValid],
   ])("a certificate of an authority that %s is not out of date itself", async (fault, tls) => {
     await using target = await startTarget(undefined, { tls });
-    const { message } = await call(target.url, { secureContext });
+    const { message } = await call(target.url, { ca });
     expect(message).toBe(`tls_untrusted: the certificate of an authority in the chain ${fault}`);
   });
 
   it("an expired certificate is not blamed on an authority when the hub's clock is behind", async () => {
     await using target = await startTarget(undefined, { tls: certificates.expired });
     const clock = { ...systemClock, now: () => systemClock.now() - 10 * DAY_MS };
-    const { message } = await call(target.url, { secureContext, clock });
+    const { message } = await call(target.url, { ca, clock });
     expect(message).toMatch(/^tls_expired: /);
   });
 
   it.each(FAULTS.slice(0, 6))("%s is called nevertheless with insecure-tls", async (_, tls) => {
     await using target = await startTarget(undefined, { tls });
     const outcome = await call(target.url, {
-      secureContext,
+      ca,
       behaviour: { insecureTls: true },
     });
     expect(outcome.result).toBe("COMPLETE");
@@ -176,7 +175,7 @@ describe("a target with", () => {
     });
     for (const host of ["localhost", "127.0.0.1", "localhost."]) {
       const outcome = await call(`https://${host}:${target.port}/`, {
-        secureContext,
+        ca,
       });
       expect(outcome.message, host).toBeNull();
     }
@@ -187,7 +186,7 @@ describe("a target with", () => {
     ["a URI as its only alternative name", certificates.uriName],
   ])("%s is trusted for the name in its subject, and for no address", async (_, tls) => {
     await using target = await startTarget(undefined, { tls });
-    const to = (host: string) => call(`https://${host}:${target.port}/`, { secureContext });
+    const to = (host: string) => call(`https://${host}:${target.port}/`, { ca });
     expect((await to("localhost")).message).toBeNull();
     expect(codeOf(await to("127.0.0.1"))).toBe("tls_name_mismatch");
     expect(codeOf(await to("a.localhost"))).toBe("tls_name_mismatch");
