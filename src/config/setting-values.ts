@@ -109,14 +109,12 @@ export function collectorUrl(text: string): string | undefined {
 /** Headers as in W3C baggage, and in OTEL_EXPORTER_OTLP_HEADERS: `name=value,name=value`. */
 export function headerList(text: string): Readonly<Record<string, string>> | undefined {
   const pairs = text.split(",").map((pair) => {
-    const [, name, value] = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*=\s*([!-~]*)\s*$/.exec(pair) ?? [];
-    return name === undefined || value === undefined
-      ? undefined
-      : ([name, decoded(value)] as const);
+    const [, name, value = ""] = /^\s*([!#$%&'*+.^_`|~\w-]+)\s*=\s*([!-~]*)\s*$/.exec(pair) ?? [];
+    const shown = decoded(value);
+    return name === undefined || shown === undefined ? undefined : ([name, shown] as const);
   });
-  const known = pairs.filter((pair) => pair !== undefined && pair[1] !== undefined);
-  return known.length === pairs.length
-    ? Object.freeze(Object.fromEntries(known as (readonly [string, string])[]))
+  return pairs.every((pair) => pair !== undefined)
+    ? Object.freeze(Object.fromEntries(pairs))
     : undefined;
 }
 
