@@ -36,25 +36,22 @@ export const agentsCheck = (ground: Ground): Check => ({
   },
 });
 
-/** Maximum findings shown per kind: an offline fleet has one cause. */
-const SHOWN = 5;
-
 export function agentFindings(facts: AgentFacts): Finding[] {
   const together = silentTogether(facts);
   const found = together ? [together] : faultsOfAll(facts);
   const byAdvice = Map.groupBy(found, ({ advice }) => advice?.replaceAll(/`[^`]*`/g, ""));
-  const shown = [...byAdvice.values()].flatMap((alike) => [
-    ...alike.slice(0, SHOWN),
-    ...(alike.length > SHOWN
-      ? [
-          {
-            ...(alike[SHOWN] as Finding),
-            finding: `and ${alike.length - SHOWN} more like these`,
-          },
-        ]
-      : []),
-  ]);
+  const shown = [...byAdvice.values()].flatMap(firstOf);
   return shown.length > 0 ? shown : [ok(soundAgents(facts))];
+}
+
+/** Maximum findings shown per kind: an offline fleet has one cause. */
+const SHOWN = 5;
+
+function firstOf(alike: readonly Finding[]): readonly Finding[] {
+  const next = alike[SHOWN];
+  if (!next) return alike;
+  const others = { ...next, finding: `and ${alike.length - SHOWN} more like these` };
+  return [...alike.slice(0, SHOWN), others];
 }
 
 function soundAgents({ agents, deployments }: AgentFacts): string {
