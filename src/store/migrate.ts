@@ -116,9 +116,11 @@ export async function assertMigrated(kysely: Kysely<Schema>): Promise<void> {
 
 /** Returns false for an older schema or none. Rejects if a newer Sonde made it. */
 export async function hasSchema(kysely: Kysely<Schema>): Promise<boolean> {
-  const applied = await appliedMigrations(kysely);
-  refuseNewerSchema(applied);
-  return applied.length === Object.keys(MIGRATIONS).length;
+  const { missing, unknown } = await schemaState(kysely);
+  if (unknown.length === 0) return missing.length === 0;
+  throw new Error(
+    `the database has schema ${unknown.at(-1)}, but this Sonde supports schemas up to ${NEWEST}: start a newer Sonde, or restore a backup`,
+  );
 }
 
 const isSqlite = (kysely: Kysely<Schema>): boolean =>
@@ -174,12 +176,4 @@ async function appliedMigrations(kysely: Kysely<Schema>): Promise<string[]> {
     .orderBy("name")
     .execute();
   return applied.map(({ name }) => name);
-}
-
-function refuseNewerSchema(applied: readonly string[]): void {
-  const unknown = applied.filter((name) => !Object.hasOwn(MIGRATIONS, name));
-  if (unknown.length === 0) return;
-  throw new Error(
-    `the database has schema ${unknown.at(-1)}, but this Sonde supports schemas up to ${NEWEST}: start a newer Sonde, or restore a backup`,
-  );
 }
