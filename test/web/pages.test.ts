@@ -11,6 +11,7 @@ import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 
 const WIDE = { width: 1280, height: 800 };
+const MIDDLE = { width: 1024, height: 768 };
 const NARROW = { width: 360, height: 740 };
 const HISTORY_IS_THERE = /weeks of simulated results/;
 
@@ -87,6 +88,8 @@ async function faultsOf(watched: Page, { name, path }: NamedPage): Promise<strin
   await keepPicture(watched, `${name}-dark`);
   note("dark", await findingsOf(watched, { only: ["color-contrast"] }));
   await watched.emulateMedia({ colorScheme: "light" });
+  await watched.setViewportSize(MIDDLE);
+  note("1024 px wide", [...(await tooWide(watched)), ...(await outOfSight(watched))]);
   await watched.setViewportSize(NARROW);
   note("360 px wide", await findingsOf(watched, { but: ["color-contrast"] }));
   note("360 px wide", [...(await tooWide(watched)), ...(await outOfSight(watched))]);

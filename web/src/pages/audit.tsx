@@ -177,7 +177,7 @@ function Actor({ entry: { actor, actor_key, owner } }: Pick<EntryRowProps, "entr
   const words = actor === session.value?.key_id ? "Your key" : keyWords(actor_key);
   return (
     <>
-      {words} <code class="muted small">{actor}</code>
+      {words} <code class="muted small nowrap">{actor}</code>
     </>
   );
 }

@@ -119,7 +119,7 @@ function Periods({ stats, isPassed, kind }: PeriodsProps) {
   if (stats.length === 0) return <p class="muted">No matching runs yet.</p>;
   return (
     <div class="scroll-x" role="region" aria-label="Statistics by period" tabIndex={0}>
-      <table class="stats blocks tight">
+      <table class="stats blocks">
         <thead>
           <tr class="groups">
             <td />

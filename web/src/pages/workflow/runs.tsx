@@ -85,7 +85,7 @@ const RunTable = ({
   readonly places: readonly Place[];
 }) => (
   <div class="scroll-x">
-    <table class="runs blocks tight">
+    <table class="runs blocks">
       <thead>
         <tr>
           <th scope="col">Started</th>
