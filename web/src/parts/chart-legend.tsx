@@ -1,4 +1,4 @@
-// The legend of a chart, with the values of the point under the pointer; of the newest, without one.
+// The legend of a chart, with the values of the point under the pointer, or else of the newest.
 import "../styles/phases.css";
 import { formatCount } from "./number.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";

@@ -25,7 +25,7 @@ import { CallHead } from "./head.tsx";
 import { LatencyChart, NoCalls, PhasesChart } from "./latency.tsx";
 import { useGrowing, useHistogram, useLatest, useOverview, useSeries } from "./reads.ts";
 import { firstOf, useRecent } from "./recent.ts";
-import { Results } from "./results.tsx";
+import { goToResults, Results } from "./results.tsx";
 import { StatsTable } from "./stats-table.tsx";
 import { usualSpan, viewOf, zoomQuery } from "./view.ts";
 import type { View } from "./view.ts";
@@ -132,9 +132,7 @@ function ChartsOf({ id, places, seesRuns, view }: ChartsProps & { readonly view:
   const showRuns = (): void => {
     const [from, to] = view.range.map((ms) => new Date(ms).toISOString());
     change(filterQuery({ from, to, location_id: view.location }));
-    const heading = document.querySelector<HTMLElement>("#results");
-    heading?.closest("section")?.scrollIntoView();
-    heading?.focus({ preventScroll: true });
+    goToResults();
   };
   return (
     <>

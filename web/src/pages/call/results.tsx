@@ -80,6 +80,13 @@ export function Results({ id, places }: ResultsProps) {
   );
 }
 
+/** Scrolls to the list, and moves the focus there. */
+export function goToResults(): void {
+  const heading = document.querySelector<HTMLElement>("#results");
+  heading?.closest("section")?.scrollIntoView();
+  heading?.focus({ preventScroll: true });
+}
+
 interface FilterFieldsProps {
   readonly filters: RunFilters;
   readonly places: readonly Place[];
