@@ -145,6 +145,9 @@ export const ResultSchema = Type.Object({
 });
 export type Result = Static<typeof ResultSchema>;
 
+/** As lists have it: a request may be large. */
+export type ListedResult = Omit<Result, "request">;
+
 /** A result as agents report it: with the body of its response, which is stored separately. */
 export const ReportedResultSchema = Type.Object({
   ...ResultSchema.properties,

@@ -1,22 +1,22 @@
 // What the pages of workflows compute: the order of calls, and the timeline of a run.
 import { describe, expect, it } from "vitest";
+import type { ListedResult } from "../../src/model/result.ts";
 import { NO_TIMING } from "../../src/model/timing.ts";
 import { changesOf } from "../../web/src/changes.ts";
 import { movedTo } from "../../web/src/order.ts";
 import { bodyOf, draftOf, withStep } from "../../web/src/pages/workflow/draft.ts";
 import type { Step as DraftStep } from "../../web/src/pages/workflow/draft.ts";
 import { stepsOf, totalPause } from "../../web/src/steps.ts";
-import type { StepResult } from "../../web/src/steps.ts";
 
 /**
  * Builds a call that began at `start_time` and took `total` milliseconds; without a time it was not
  * made.
  */
-const call = (start_time: string | null, total: number | null): StepResult =>
+const call = (start_time: string | null, total: number | null): ListedResult =>
   ({
     meta: { start_time, result_category: start_time === null ? null : "PASS" },
     timing: { ...NO_TIMING, total },
-  }) as StepResult;
+  }) as ListedResult;
 
 const RUN = [
   call("2026-11-22T10:00:00.000250Z", 100.5),

@@ -1,7 +1,7 @@
 // Manual runs of calls and workflows.
 import type { Context } from "../../src/model/context.ts";
 import { isInFlight } from "../../src/model/result.ts";
-import type { Result, WorkflowResult } from "../../src/model/result.ts";
+import type { ListedResult, Result, WorkflowResult } from "../../src/model/result.ts";
 import { send } from "./api.ts";
 
 export type TargetKind = "call" | "workflow";
@@ -25,7 +25,7 @@ export interface StartedRun {
 }
 
 export type WorkflowOutcome = WorkflowResult & {
-  readonly results: readonly Omit<Result, "request">[];
+  readonly results: readonly ListedResult[];
   /** Absent from answers of an API process of an earlier version. */
   readonly context?: Context | null;
 };

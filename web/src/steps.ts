@@ -1,11 +1,8 @@
 // The steps of a run on its own time axis.
-import type { Result } from "../../src/model/result.ts";
-
-/** A step as in the result of a workflow. */
-export type StepResult = Omit<Result, "request">;
+import type { ListedResult } from "../../src/model/result.ts";
 
 export interface Step {
-  readonly result: StepResult;
+  readonly result: ListedResult;
   /** Its place in the workflow, from 1 on. */
   readonly place: number;
   /** Milliseconds from the start of the run; null for a call that was not made. */
@@ -24,7 +21,7 @@ function millis(iso: string): number {
 const SHORTEST_PAUSE_MS = 50;
 
 /** Without `withPauses`, each call begins where the one before it ends. */
-export function stepsOf(results: readonly StepResult[], withPauses: boolean): readonly Step[] {
+export function stepsOf(results: readonly ListedResult[], withPauses: boolean): readonly Step[] {
   let start: number | undefined;
   let end = 0;
   let leftOut = 0;

@@ -5,7 +5,7 @@ import type { Principal } from "../../model/access.ts";
 import { ContentSchema } from "../../model/content.ts";
 import type { Content } from "../../model/content.ts";
 import { ResultSchema } from "../../model/result.ts";
-import type { Result } from "../../model/result.ts";
+import type { ListedResult, Result } from "../../model/result.ts";
 import { QUEUED, resultWithoutCall } from "../../model/result-without-call.ts";
 import { Type } from "../../model/type.ts";
 import type { PendingRun } from "../../store/records.ts";
@@ -22,8 +22,7 @@ const tag = "Results";
 const { request: _request, ...LISTED } = ResultSchema.properties;
 export const ListedResultSchema = named("ResultWithoutRequest", Type.Object(LISTED));
 
-export const withoutRequest = ({ request: _request, ...rest }: Result): Omit<Result, "request"> =>
-  rest;
+export const withoutRequest = ({ request: _request, ...rest }: Result): ListedResult => rest;
 
 export const resultEndpoints = (deps: EndpointDeps): Endpoint[] => [
   defineEndpoint({

@@ -1,5 +1,6 @@
 // A call at a glance: which phase is slowest, since when, where, and how sure that is.
 import { DAY_MS } from "../../../../src/model/periods.ts";
+import type { ListedResult } from "../../../../src/model/result.ts";
 import { withQuery } from "../../api.ts";
 import type { CallNow } from "../../call-overview.ts";
 import { nameOfLocation } from "../../locations.tsx";
@@ -20,7 +21,6 @@ import { LastRun, unmadeOf } from "./last-run.tsx";
 import { MOST_LATEST, useDaysAt, useHistogram, useLatestAt } from "./reads.ts";
 import { averagesOf, DAYS_BEFORE, useRecent } from "./recent.ts";
 import { MOST_LINES } from "./sample.ts";
-import type { ListedResult } from "./sample.ts";
 import { troubleOf, troubleText, troubleWhere } from "./trouble.ts";
 import type { Trouble } from "./trouble.ts";
 import { zoomQuery } from "./view.ts";

@@ -1,8 +1,8 @@
 // The last run of a call, where it says more than the calls before.
 import { isInFlight } from "../../../../src/model/result.ts";
+import type { ListedResult } from "../../../../src/model/result.ts";
 import type { CallNow } from "../../call-overview.ts";
 import { Time } from "../../parts/time.tsx";
-import type { ListedResult } from "./sample.ts";
 
 interface LastRunProps {
   readonly last: ListedResult;

@@ -1,7 +1,7 @@
 // The reads of a call's page: only what it shows. Events trigger them again.
 import type { Bucket, Spread } from "../../../../src/model/histogram.ts";
 import { isInFlight } from "../../../../src/model/result.ts";
-import type { ResultCode } from "../../../../src/model/result.ts";
+import type { ListedResult, ResultCode } from "../../../../src/model/result.ts";
 import { useEffect, useState } from "preact/hooks";
 import { send, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
@@ -11,7 +11,7 @@ import { readAll } from "../../lists.ts";
 import { now } from "../../now.ts";
 import { invalidate, useQuery, useRead } from "../../queries.ts";
 import { MOST_LINES, sampleOfResult, sampleOfStat, withMissed, withTimesOf } from "./sample.ts";
-import type { ListedResult, Sample, StatEntry } from "./sample.ts";
+import type { Sample, StatEntry } from "./sample.ts";
 import { kindOf, periodsIn } from "./view.ts";
 import type { View } from "./view.ts";
 

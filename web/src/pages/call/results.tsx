@@ -1,5 +1,6 @@
 // The results of a call, newest first, with filters.
 import { CATEGORY_FILTERS } from "../../../../src/model/result.ts";
+import type { ListedResult } from "../../../../src/model/result.ts";
 import { useAddress } from "../../address.ts";
 import { urlOf, withQuery } from "../../api.ts";
 import { useList } from "../../lists.ts";
@@ -16,7 +17,6 @@ import { Time } from "../../parts/time.tsx";
 import { filterQuery, filtersOf, isFiltered } from "../../run-filters.ts";
 import type { RunFilters } from "../../run-filters.ts";
 import { OUTCOMES } from "../result/outcomes.ts";
-import type { ListedResult } from "./sample.ts";
 
 const PAGE = 25;
 

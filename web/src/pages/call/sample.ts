@@ -1,5 +1,5 @@
 // A sample in the charts of a call, from a period's statistics or from a single result.
-import type { Result } from "../../../../src/model/result.ts";
+import type { ListedResult } from "../../../../src/model/result.ts";
 import type { AdvancedStat, Stat } from "../../../../src/model/stat.ts";
 import type { Phase } from "../../../../src/model/timing.ts";
 import type { Measure } from "./view.ts";
@@ -9,9 +9,6 @@ export const MOST_LINES = 5;
 
 /** A period in a list of statistics. */
 export type StatEntry = Stat & { readonly adv_stat: AdvancedStat | null };
-
-/** A result in a list: without the request. */
-export type ListedResult = Omit<Result, "request">;
 
 export interface Sample {
   /** Epoch milliseconds: the start of the period, or of the call. */
