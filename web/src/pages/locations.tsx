@@ -1,5 +1,5 @@
 // The locations: their agents, pending runs, and the punctuality and accuracy of their calls.
-import type { AgentState } from "../../../src/model/agent.ts";
+import type { AgentState, describeAgent } from "../../../src/model/agent.ts";
 import type { Percentiles } from "../../../src/model/percentiles.ts";
 import { SIMULATED_REGION } from "../../../src/model/simulated.ts";
 import type { List } from "../api.ts";
@@ -15,19 +15,7 @@ import { Time } from "../parts/time.tsx";
 import { useRead } from "../queries.ts";
 import "../styles/locations.css";
 
-interface Agent {
-  readonly agent_id: string;
-  readonly state: AgentState;
-  readonly version: string;
-  readonly last_seen: string;
-  readonly in_flight: number;
-  readonly held: number;
-  readonly capacity: number | null;
-  readonly spool_reports: number;
-  readonly spool_bytes: number;
-  readonly clock_offset_ms: number | null;
-  readonly drain_ordered: boolean;
-}
+type Agent = ReturnType<typeof describeAgent> & { readonly agent_id: string };
 
 interface LocationHealth {
   readonly id: string;

@@ -1,17 +1,12 @@
 // Finds what is wrong with a call now: where, since when, and how.
-import type { ResultCategory, ResultCode } from "../../../../src/model/result.ts";
+import type { Result } from "../../../../src/model/result.ts";
 import { formatCount } from "../../parts/number.ts";
 
 /** The part of a listed result that matters here. Times are ISO 8601. */
-export interface Ended {
-  readonly result: ResultCode;
-  readonly result_category: ResultCategory | null;
-  readonly http_code: number | null;
-  readonly message: string | null;
-  readonly location_id: string;
-  readonly start_time: string | null;
-  readonly due_time: string;
-}
+export type Ended = Pick<
+  Result["meta"],
+  "result" | "result_category" | "http_code" | "message" | "location_id" | "start_time" | "due_time"
+>;
 
 export interface Trouble {
   /** The last result at these locations. */

@@ -1,6 +1,6 @@
 // Where a report's points went: how calls failed, the slowest that passed, and the worst hours.
 import { HOUR_MS } from "../../../../src/model/periods.ts";
-import type { ResultCode } from "../../../../src/model/result.ts";
+import type { ListedResult, ResultCode } from "../../../../src/model/result.ts";
 import { missingOf, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
 import { callAt } from "../../insights.ts";
@@ -42,23 +42,12 @@ const FailuresOf = ({ report, result, count }: FailuresOfProps) => (
   </details>
 );
 
-interface ListedFailure {
-  readonly id: string;
-  readonly meta: {
-    readonly location_id: string;
-    readonly start_time: string | null;
-    readonly due_time: string;
-    readonly message: string | null;
-    readonly http_code: number | null;
-  };
-}
-
 const LATEST = 10;
 
 function Latest({ report, result }: ReportProps & { readonly result: ResultCode }) {
   const { call_id, start_date, end_date } = report;
   const asked = { type: result, from: start_date, to: end_date, order: "desc", limit: LATEST };
-  const { data, error } = useRead<List<ListedFailure>>(
+  const { data, error } = useRead<List<ListedResult>>(
     ["insights", report.id, "results", result],
     withQuery(`calls/${call_id}/results/`, asked),
   );
