@@ -29,10 +29,14 @@ export async function askOps(address: OpsAddress, path: string): Promise<OpsAnsw
   }
 }
 
-/** Returns what an answer of /readyz holds; nothing if it is not Sonde's. */
+/** Returns the faults in an answer of /readyz; none if it is not Sonde's. */
 export function readinessIn(text: string): Partial<Readiness> {
   try {
-    return JSON.parse(text) as Partial<Readiness>;
+    const { failing, degraded } = JSON.parse(text) as Partial<Readiness>;
+    return {
+      ...(Array.isArray(failing) && { failing }),
+      ...(Array.isArray(degraded) && { degraded }),
+    };
   } catch {
     return {};
   }

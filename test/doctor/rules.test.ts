@@ -326,9 +326,10 @@ it("what /readyz says is passed on", () => {
   expect(readinessFindings("http://a/readyz", 503, body).map(textOf)).toEqual([
     "failure: the process is not ready: bus: NATS at nats://a:4222: reconnecting",
   ]);
-  expect(readinessFindings("http://a/readyz", 404, "<html>").map(textOf)).toEqual([
-    "failure: http://a/readyz answered 404, so it is not a Sonde process",
-  ]);
+  for (const foreign of ["<html>", "null", '{"failing":"all"}'])
+    expect(readinessFindings("http://a/readyz", 404, foreign).map(textOf), foreign).toEqual([
+      "failure: http://a/readyz answered 404, so it is not a Sonde process",
+    ]);
 });
 
 it("a silent name server is a warning", () => {
