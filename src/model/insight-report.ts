@@ -125,8 +125,8 @@ function locationOf(
   spreads: readonly LocationSpread[],
 ): LocationInsight {
   const found = spreads.find((spread) => spread.location_id === location_id);
-  const spread = found ?? { ...NO_SPREAD, location_id };
-  return { ...spread, made, pass_percent: (100 * spread.passed) / made };
+  const { passed, ...spread }: typeof NO_SPREAD = found ?? NO_SPREAD;
+  return { location_id, made, passed, pass_percent: (100 * passed) / made, ...spread };
 }
 
 const NO_SPREAD: Omit<LocationSpread, "location_id"> = {

@@ -70,6 +70,9 @@ it("judges each location by the calls that it made", () => {
     { location_id: "far", made: 5, passed: 0, pass_percent: 0, variation: 0, ...none },
     { location_id: "near", made: 25, passed: 21, pass_percent: 84, median: 40, outliers: 0 },
   ]);
+  const inAnswers = details.locations.map((location) => Object.keys(location).slice(0, 4));
+  const first = ["location_id", "made", "passed", "pass_percent"];
+  expect(inAnswers).toEqual([first, first]);
   expect(details.failures).toEqual([
     { result: "MISSED", count: 9 },
     { result: "CONNECTION_ERROR", count: 5 },
