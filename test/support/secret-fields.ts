@@ -9,7 +9,6 @@ interface Node {
   readonly additionalProperties?: boolean | Node;
   readonly items?: Node;
   readonly anyOf?: readonly Node[];
-  readonly allOf?: readonly Node[];
 }
 
 export type Body = Record<string, unknown>;
@@ -29,7 +28,7 @@ function below(node: Node, path: readonly string[], marker: (path: string) => st
   if (typeof more === "object" && more.secret)
     parts.push(["vendor_setting", marker([...path, "vendor"].join("_"))]);
   if (parts.length > 0) return Object.fromEntries(parts);
-  for (const branch of [...(node.anyOf ?? []), ...(node.allOf ?? [])]) {
+  for (const branch of node.anyOf ?? []) {
     const value = below(branch, path, marker);
     if (value !== undefined) return value;
   }
@@ -44,7 +43,4 @@ function filled(node: Node, mark: string, marker: (path: string) => string): unk
 }
 
 const typeOf = (node: Node): string | undefined =>
-  node.type ??
-  [...(node.anyOf ?? []), ...(node.allOf ?? [])]
-    .map(typeOf)
-    .find((type) => type !== undefined && type !== "null");
+  node.type ?? node.anyOf?.map(typeOf).find((type) => type !== undefined && type !== "null");
