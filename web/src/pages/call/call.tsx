@@ -131,7 +131,7 @@ function ChartsOf({ id, places, seesRuns, view }: ChartsProps & { readonly view:
   const zoom = (range: Range | undefined): void => change(zoomQuery(range, now()));
   const showRuns = (): void => {
     const [from, to] = view.range.map((ms) => new Date(ms).toISOString());
-    change(filterQuery({ from, to, location_id: view.location }));
+    change(filterQuery({ category: "", type: "", location_id: view.location, from, to }));
     goToResults();
   };
   return (
