@@ -6,6 +6,9 @@ import { expectAccessible, startPages } from "../support/pages.ts";
 import { runSonde } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 
+const SIZE_OF_DIALOG = "getComputedStyle(document.querySelector('dialog[open]')).fontSize";
+const SIZE_OF_PAGE = "getComputedStyle(document.body).fontSize";
+
 it(
   "locations are watched, keys are issued and revoked, and the audit trail shows it",
   { timeout: 180_000 },
@@ -98,6 +101,8 @@ it(
       name: `Revoke the key Build server (${key_id})?`,
     });
     await question.getByText(/This cannot be undone\.$/).waitFor();
+    await page.setViewportSize({ width: 1024, height: 800 }); // the table around it is small
+    expect(await page.evaluate(SIZE_OF_DIALOG)).toBe(await page.evaluate(SIZE_OF_PAGE));
     await question.getByRole("button", { name: "Cancel" }).click();
     await own.click();
     await warning.getByText(/signed out at once.*This cannot be undone\.$/).waitFor();
