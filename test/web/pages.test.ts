@@ -33,6 +33,13 @@ const outOfSight = (page: Page): Promise<string[]> =>
       .filter((one) => one.getBoundingClientRect().right > document.documentElement.clientWidth)
       .map(({ outerHTML }) => "beyond its right edge is " + outerHTML.slice(0, 200))`);
 
+/** Returns the tables that are wider than their cards. */
+const scrolling = (page: Page): Promise<string[]> =>
+  page.evaluate<string[]>(`
+    [...document.querySelectorAll("main .scroll-x:has(> table.blocks)")]
+      .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+      .map(({ ariaLabel }) => "it has to be scrolled: " + ariaLabel)`);
+
 /** Returns what makes the page wider than its window. */
 async function tooWide(page: Page): Promise<string[]> {
   const [wide, by] = await page.evaluate<[number, string]>(`(() => {
@@ -90,6 +97,7 @@ async function faultsOf(watched: Page, { name, path }: NamedPage): Promise<strin
   await watched.emulateMedia({ colorScheme: "light" });
   await watched.setViewportSize(MIDDLE);
   note("1024 px wide", [...(await tooWide(watched)), ...(await outOfSight(watched))]);
+  note("1024 px wide", await scrolling(watched));
   await watched.setViewportSize(NARROW);
   note("360 px wide", await findingsOf(watched, { but: ["color-contrast"] }));
   note("360 px wide", [...(await tooWide(watched)), ...(await outOfSight(watched))]);
