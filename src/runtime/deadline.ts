@@ -5,7 +5,7 @@ export type Deadline = ReturnType<typeof createDeadline>;
 
 /** Creates a deadline that passes after `ms`, or when `cancel` aborts. */
 export function createDeadline(ms: number, cancel?: AbortSignal) {
-  const end = systemClock.monotonic() + ms;
+  const endsAt = systemClock.monotonic() + ms;
   let isOver = cancel?.aborted ?? false;
   let onOver: (() => void) | undefined;
   const expire = (): void => {
@@ -16,7 +16,8 @@ export function createDeadline(ms: number, cancel?: AbortSignal) {
   const followers = cancel && followersOf(cancel).add(expire);
   return {
     isOver: () => isOver,
-    leftMs: () => end - systemClock.monotonic(),
+    /** Until `ms` have passed, whether cancelled or not; negative afterwards. */
+    leftMs: () => endsAt - systemClock.monotonic(),
     /** Calls `end` when the deadline passes, at once if it has; undefined when nothing waits. */
     watch(end: (() => void) | undefined): void {
       onOver = end;
