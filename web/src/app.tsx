@@ -6,41 +6,63 @@ import type { Principal } from "../../src/model/access.ts";
 import { Layout } from "./layout.tsx";
 import { Interruption } from "./parts/interruption.tsx";
 import { page } from "./parts/page-fault.tsx";
-import { NotFound } from "./pages/not-found.tsx";
-import { Arrival, NoAnswer, SignIn } from "./pages/sign-in.tsx";
+import { NotFoundPage } from "./pages/not-found-page.tsx";
+import { Arrival, NoAnswer, SignInPage } from "./pages/sign-in-page.tsx";
 import { session } from "./session.ts";
 
-const Calls = page(() => import("./pages/calls/calls.tsx").then((part) => part.Calls));
-const Call = page(() => import("./pages/call/call.tsx").then((part) => part.Call));
-const Result = page(() => import("./pages/result/result.tsx").then((part) => part.Result));
-const Settings = page(() => import("./pages/settings/settings.tsx").then((part) => part.Settings));
-const Setting = page(() => import("./pages/settings/setting.tsx").then((part) => part.Setting));
-const Tokens = page(() => import("./pages/tokens/tokens.tsx").then((part) => part.Tokens));
-const Environment = page(() =>
-  import("./pages/environment/environment.tsx").then((part) => part.Environment),
+const CallsPage = page(() => import("./pages/calls/calls-page.tsx").then((part) => part.CallsPage));
+const CallPage = page(() => import("./pages/call/call-page.tsx").then((part) => part.CallPage));
+const ResultPage = page(() =>
+  import("./pages/result/result-page.tsx").then((part) => part.ResultPage),
 );
-const Insights = page(() => import("./pages/insights/insights.tsx").then((part) => part.Insights));
-const Insight = page(() => import("./pages/insight/insight.tsx").then((part) => part.Insight));
-const Reports = page(() => import("./pages/reports/reports.tsx").then((part) => part.Reports));
-const Report = page(() => import("./pages/report/report.tsx").then((part) => part.Report));
-const ReportEdit = page(() => import("./pages/report/report.tsx").then((part) => part.ReportEdit));
-const Workflows = page(() =>
-  import("./pages/workflows/workflows.tsx").then((part) => part.Workflows),
+const SettingsPage = page(() =>
+  import("./pages/settings/settings-page.tsx").then((part) => part.SettingsPage),
 );
-const NewWorkflow = page(() =>
-  import("./pages/workflow/workflow.tsx").then((part) => part.NewWorkflow),
+const SettingPage = page(() =>
+  import("./pages/settings/setting-page.tsx").then((part) => part.SettingPage),
 );
-const Workflow = page(() => import("./pages/workflow/workflow.tsx").then((part) => part.Workflow));
-const WorkflowRun = page(() =>
-  import("./pages/workflow-run/workflow-run.tsx").then((part) => part.WorkflowRun),
+const TokensPage = page(() =>
+  import("./pages/tokens/tokens-page.tsx").then((part) => part.TokensPage),
 );
-const Locations = page(() => import("./pages/locations.tsx").then((part) => part.Locations));
-const Keys = page(() => import("./pages/keys.tsx").then((part) => part.Keys));
-const Audit = page(() => import("./pages/audit.tsx").then((part) => part.Audit));
+const EnvironmentPage = page(() =>
+  import("./pages/environment/environment-page.tsx").then((part) => part.EnvironmentPage),
+);
+const InsightsPage = page(() =>
+  import("./pages/insights/insights-page.tsx").then((part) => part.InsightsPage),
+);
+const InsightPage = page(() =>
+  import("./pages/insight/insight-page.tsx").then((part) => part.InsightPage),
+);
+const ReportsPage = page(() =>
+  import("./pages/reports/reports-page.tsx").then((part) => part.ReportsPage),
+);
+const ReportPage = page(() =>
+  import("./pages/report/report-page.tsx").then((part) => part.ReportPage),
+);
+const ReportEditPage = page(() =>
+  import("./pages/report/report-page.tsx").then((part) => part.ReportEditPage),
+);
+const WorkflowsPage = page(() =>
+  import("./pages/workflows/workflows-page.tsx").then((part) => part.WorkflowsPage),
+);
+const NewWorkflowPage = page(() =>
+  import("./pages/workflow/workflow-page.tsx").then((part) => part.NewWorkflowPage),
+);
+const WorkflowPage = page(() =>
+  import("./pages/workflow/workflow-page.tsx").then((part) => part.WorkflowPage),
+);
+const WorkflowRunPage = page(() =>
+  import("./pages/workflow-run/workflow-run-page.tsx").then((part) => part.WorkflowRunPage),
+);
+const LocationsPage = page(() =>
+  import("./pages/locations-page.tsx").then((part) => part.LocationsPage),
+);
+const KeysPage = page(() => import("./pages/keys-page.tsx").then((part) => part.KeysPage));
+const AuditPage = page(() => import("./pages/audit-page.tsx").then((part) => part.AuditPage));
 
-const CallForms = () => import("./pages/call-form/call-form.tsx");
-const NewCall = page(() => CallForms().then((part) => part.NewCall));
-const EditCall = page(() => CallForms().then((part) => part.EditCall));
+const CallForms = () => import("./pages/call-form/call-form-page.tsx");
+const NewCallPage = page(() => CallForms().then((part) => part.NewCallPage));
+const EditCallPage = page(() => CallForms().then((part) => part.EditCallPage));
 
 const base = new URL(document.baseURI).pathname;
 /** Links that the router handles. Others lead to the documentation, the API or another program. */
@@ -56,36 +78,36 @@ export const App = () => (
       <Layout key={readerOf(session.value)}>
         <ErrorBoundary>
           <Router>
-            <Route path={base} component={Calls} />
-            <Route path={`${base}calls`} component={Calls} />
-            <Route path={`${base}calls/new`} component={NewCall} />
-            <Route path={`${base}calls/:id`} component={Call} />
-            <Route path={`${base}calls/:id/edit`} component={EditCall} />
-            <Route path={`${base}results/:id`} component={Result} />
-            <Route path={`${base}settings`} component={Settings} />
-            <Route path={`${base}settings/:id`} component={Setting} />
-            <Route path={`${base}tokens`} component={Tokens} />
-            <Route path={`${base}environment`} component={Environment} />
-            <Route path={`${base}insights`} component={Insights} />
-            <Route path={`${base}insights/:id`} component={Insight} />
-            <Route path={`${base}reports`} component={Reports} />
-            <Route path={`${base}reports/:id`} component={Report} />
-            <Route path={`${base}reports/:id/edit`} component={ReportEdit} />
-            <Route path={`${base}workflows`} component={Workflows} />
-            <Route path={`${base}workflows/new`} component={NewWorkflow} />
-            <Route path={`${base}workflows/:id`} component={Workflow} />
-            <Route path={`${base}workflow-results/:id`} component={WorkflowRun} />
-            <Route path={`${base}locations`} component={Locations} />
-            <Route path={`${base}keys`} component={Keys} />
-            <Route path={`${base}audit`} component={Audit} />
+            <Route path={base} component={CallsPage} />
+            <Route path={`${base}calls`} component={CallsPage} />
+            <Route path={`${base}calls/new`} component={NewCallPage} />
+            <Route path={`${base}calls/:id`} component={CallPage} />
+            <Route path={`${base}calls/:id/edit`} component={EditCallPage} />
+            <Route path={`${base}results/:id`} component={ResultPage} />
+            <Route path={`${base}settings`} component={SettingsPage} />
+            <Route path={`${base}settings/:id`} component={SettingPage} />
+            <Route path={`${base}tokens`} component={TokensPage} />
+            <Route path={`${base}environment`} component={EnvironmentPage} />
+            <Route path={`${base}insights`} component={InsightsPage} />
+            <Route path={`${base}insights/:id`} component={InsightPage} />
+            <Route path={`${base}reports`} component={ReportsPage} />
+            <Route path={`${base}reports/:id`} component={ReportPage} />
+            <Route path={`${base}reports/:id/edit`} component={ReportEditPage} />
+            <Route path={`${base}workflows`} component={WorkflowsPage} />
+            <Route path={`${base}workflows/new`} component={NewWorkflowPage} />
+            <Route path={`${base}workflows/:id`} component={WorkflowPage} />
+            <Route path={`${base}workflow-results/:id`} component={WorkflowRunPage} />
+            <Route path={`${base}locations`} component={LocationsPage} />
+            <Route path={`${base}keys`} component={KeysPage} />
+            <Route path={`${base}audit`} component={AuditPage} />
             <Route path={`${base}sign-in`} component={Arrival} />
-            <Route default component={NotFound} />
+            <Route default component={NotFoundPage} />
           </Router>
         </ErrorBoundary>
         <Interruption />
       </Layout>
     ) : session.value === null ? (
-      <SignIn />
+      <SignInPage />
     ) : (
       <NoAnswer />
     )}

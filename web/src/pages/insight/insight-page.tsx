@@ -15,7 +15,7 @@ import { ScoreCard } from "./score-card.tsx";
 import { ScoreHistory } from "./score-history.tsx";
 import { Times } from "./times.tsx";
 
-export function Insight({ params }: { readonly params?: { readonly id: string } }) {
+export function InsightPage({ params }: { readonly params?: { readonly id: string } }) {
   const id = params?.id ?? "";
   const around = neighboursOf(id);
   const path = (report: string): string => `insights/${encodeURIComponent(report)}/`;

@@ -1,6 +1,6 @@
 // One report: creates, shows or edits it.
 import { useLocation } from "preact-iso";
-import type { Report as StoredReport } from "../../../../src/model/report.ts";
+import type { Report } from "../../../../src/model/report.ts";
 import { pathOf } from "../../address.ts";
 import type { Versioned } from "../../api.ts";
 import { announce } from "../../parts/announcement.tsx";
@@ -19,14 +19,14 @@ interface Routed {
   readonly params: { readonly id: string };
 }
 
-export const Report = ({ params: { id } }: Routed) =>
+export const ReportPage = ({ params: { id } }: Routed) =>
   id === "new" ? <NewReport /> : <Stored key={id} id={id} />;
 
-export const ReportEdit = ({ params: { id } }: Routed) => <Stored key={id} id={id} isEdited />;
+export const ReportEditPage = ({ params: { id } }: Routed) => <Stored key={id} id={id} isEdited />;
 
 function NewReport() {
   const { route } = useLocation();
-  const saved = async ({ id, meta }: StoredReport): Promise<void> => {
+  const saved = async ({ id, meta }: Report): Promise<void> => {
     await invalidate(["reports"]);
     announce(`Created the report "${meta.name}"`);
     route(pathOf(`reports/${id}`), true);
@@ -44,7 +44,7 @@ function NewReport() {
 }
 
 function Stored({ id, isEdited = false }: { readonly id: string; readonly isEdited?: boolean }) {
-  const { data, error, refetch } = useVersioned<StoredReport>(
+  const { data, error, refetch } = useVersioned<Report>(
     ["reports", "stored", id],
     `reports/${encodeURIComponent(id)}/`,
   );
@@ -62,7 +62,7 @@ function Stored({ id, isEdited = false }: { readonly id: string; readonly isEdit
 }
 
 interface EditProps {
-  readonly stored: Versioned<StoredReport>;
+  readonly stored: Versioned<Report>;
   readonly mayChange: boolean;
 }
 

@@ -13,14 +13,14 @@ import { mayRun } from "../../session.ts";
 import "../../styles/workflow.css";
 import { Steps } from "../workflow/steps.tsx";
 import { useCalls } from "../../call-names.ts";
-import { ContextCard } from "./context.tsx";
+import { ContextCard } from "./context-card.tsx";
 import { Passed } from "./passed.tsx";
 import { RunFacts } from "./run-facts.tsx";
 import { RunState, wordOf } from "../../parts/run-state.tsx";
 import type { WorkflowOutcome } from "../../runs.ts";
 import { StepsCard } from "./steps-card.tsx";
 
-export const WorkflowRun = ({ params }: { readonly params: { readonly id: string } }) => (
+export const WorkflowRunPage = ({ params }: { readonly params: { readonly id: string } }) => (
   <RunPage key={params.id} id={params.id} />
 );
 

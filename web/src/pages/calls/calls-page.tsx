@@ -24,7 +24,7 @@ interface CallsProps {
   readonly query: Query;
 }
 
-export function Calls({ query }: CallsProps) {
+export function CallsPage({ query }: CallsProps) {
   useCalls();
   const known = calls.value;
   return (

@@ -1,7 +1,7 @@
 // A workflow: its calls in order, its settings, and its runs. Its owner changes it here.
 import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
-import type { Workflow as StoredWorkflow } from "../../../../src/model/workflow.ts";
+import type { Workflow } from "../../../../src/model/workflow.ts";
 import { pathOf } from "../../address.ts";
 import type { Versioned } from "../../api.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
@@ -20,7 +20,7 @@ import { Runs } from "./runs.tsx";
 
 const ABOVE = { to: "workflows", name: "Workflows" };
 
-export function NewWorkflow() {
+export function NewWorkflowPage() {
   const { route } = useLocation();
   return (
     <>
@@ -38,13 +38,13 @@ export function NewWorkflow() {
   );
 }
 
-export const Workflow = ({ params }: { readonly params: { readonly id: string } }) => (
-  <WorkflowPage key={params.id} id={params.id} />
+export const WorkflowPage = ({ params }: { readonly params: { readonly id: string } }) => (
+  <Stored key={params.id} id={params.id} />
 );
 
-function WorkflowPage({ id }: { readonly id: string }) {
+function Stored({ id }: { readonly id: string }) {
   const path = `workflows/${encodeURIComponent(id)}/`;
-  const { data, error, refetch } = useVersioned<StoredWorkflow>(["workflows", "stored", id], path);
+  const { data, error, refetch } = useVersioned<Workflow>(["workflows", "stored", id], path);
   if (!data)
     return (
       <>
@@ -56,7 +56,7 @@ function WorkflowPage({ id }: { readonly id: string }) {
   return <Loaded stored={data} />;
 }
 
-function Loaded({ stored }: { readonly stored: Versioned<StoredWorkflow> }) {
+function Loaded({ stored }: { readonly stored: Versioned<Workflow> }) {
   const { route } = useLocation();
   const { id, meta } = stored.object;
   const target = { kind: "workflow", id, name: meta.name } as const;

@@ -28,7 +28,7 @@ interface Workspace {
 
 const changed = (): Promise<unknown> => invalidate(["environment"]);
 
-export function Environment() {
+export function EnvironmentPage() {
   const { query, route } = useLocation();
   const chosen = query["workspace"] ?? GLOBAL;
   const [edited, setEdited] = useState<ShownVariable | "new" | null>(null);

@@ -33,7 +33,7 @@ const MEANINGS: Readonly<Record<AccessLevel, string>> = {
   OWNER: "OWNER: also issues and revokes keys",
 };
 
-export function Keys() {
+export function KeysPage() {
   const [isIssuing, setIssuing] = useState(false);
   if (!has("OWNER"))
     return (

@@ -22,7 +22,7 @@ async function follow(code: string): Promise<void> {
   });
 }
 
-export function SignIn() {
+export function SignInPage() {
   const [fault, setFault] = useState<string>();
   const { path, route } = useLocation();
   const arrive = (): void => {

@@ -1,6 +1,6 @@
 // One result: its phases, request, response and explanation.
 import type { Call } from "../../../../src/model/call.ts";
-import type { Result as ResultDocument } from "../../../../src/model/result.ts";
+import type { Result } from "../../../../src/model/result.ts";
 import { withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
@@ -19,8 +19,8 @@ import "../../styles/call.css";
 import { CertificateCard, RequestCard, ResponseCard } from "./exchange.tsx";
 import { adviceFor, OUTCOMES } from "./outcomes.ts";
 
-export function Result({ params: { id } }: { readonly params: { readonly id: string } }) {
-  const { data: result, error, refetch } = useOutcome<ResultDocument>("call", id);
+export function ResultPage({ params: { id } }: { readonly params: { readonly id: string } }) {
+  const { data: result, error, refetch } = useOutcome<Result>("call", id);
   if (!result)
     return (
       <>
@@ -47,7 +47,7 @@ export function Result({ params: { id } }: { readonly params: { readonly id: str
   );
 }
 
-function Head({ result: { id, meta } }: { readonly result: ResultDocument }) {
+function Head({ result: { id, meta } }: { readonly result: Result }) {
   const { data: call } = useRead<Call>(["calls", meta.call_id], `calls/${meta.call_id}/`);
   const at = meta.start_time ?? meta.due_time;
   const { previous, next } = useBeside(id, meta.call_id, at);
@@ -71,7 +71,7 @@ function Head({ result: { id, meta } }: { readonly result: ResultDocument }) {
 function useBeside(id: string, callId: string, at: string) {
   const after = new Date(Date.parse(at) + 1).toISOString();
   const read = (query: Readonly<Record<string, string | number>>) =>
-    useRead<List<ResultDocument>>(
+    useRead<List<Result>>(
       ["calls", callId, "results", "beside", query],
       withQuery(`calls/${callId}/results/`, query),
     ).data?.results;
@@ -105,7 +105,7 @@ const Beside = ({ id, rel, children }: BesideProps) =>
     </a>
   );
 
-function Ending({ result: { meta, response } }: { readonly result: ResultDocument }) {
+function Ending({ result: { meta, response } }: { readonly result: Result }) {
   const { meaning } = OUTCOMES[meta.result];
   return (
     <section class="card" aria-label="How it ended">
@@ -126,7 +126,7 @@ function Ending({ result: { meta, response } }: { readonly result: ResultDocumen
   );
 }
 
-function Facts({ result: { meta } }: { readonly result: ResultDocument }) {
+function Facts({ result: { meta } }: { readonly result: Result }) {
   const places = useLocations();
   return (
     <section class="card" aria-label="Facts">

@@ -1,6 +1,6 @@
 // The page of a call: its state, why it is slow, and all of its measurements.
 import { useState } from "preact/hooks";
-import type { Call as CallDocument } from "../../../../src/model/call.ts";
+import type { Call } from "../../../../src/model/call.ts";
 import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
 import { useAddress } from "../../address.ts";
 import { missingOf } from "../../api.ts";
@@ -32,8 +32,8 @@ import type { View } from "./view.ts";
 
 const ABOVE = { to: "calls", name: "Calls" };
 
-export function Call({ params: { id } }: { readonly params: { readonly id: string } }) {
-  const { data: call, error, refetch } = useRead<CallDocument>(["calls", id], `calls/${id}/`);
+export function CallPage({ params: { id } }: { readonly params: { readonly id: string } }) {
+  const { data: call, error, refetch } = useRead<Call>(["calls", id], `calls/${id}/`);
   const latest = useLatest(id);
   const overview = useOverview(id);
   const places = useLocations();

@@ -17,7 +17,7 @@ import { Time } from "../parts/time.tsx";
 import { useRead } from "../queries.ts";
 import { has, session } from "../session.ts";
 
-export function Audit() {
+export function AuditPage() {
   const [query, change] = useAddress();
   const [from, to] = [instantIn(query["from"]), instantIn(query["to"])];
   if (!has("OWNER"))

@@ -37,7 +37,7 @@ const viewOf = (query: Readonly<Record<string, string | undefined>>): View => ({
   withShared: query["shared"] === "yes",
 });
 
-export function Insights() {
+export function InsightsPage() {
   const [query, change] = useAddress();
   const view = viewOf(query);
   const { kind } = view;

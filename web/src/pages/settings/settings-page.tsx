@@ -11,7 +11,7 @@ import { Tags } from "../../parts/tags.tsx";
 import { has, isMine } from "../../session.ts";
 import { AUTH_TYPES } from "./auth-types.ts";
 
-export function Settings() {
+export function SettingsPage() {
   const list = useList<ShownAuthSetting>(["settings"], "auth/");
   const { rows, error, refetch } = list;
   return (

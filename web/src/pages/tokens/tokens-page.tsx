@@ -26,7 +26,7 @@ const changed = (): Promise<unknown> => invalidate(["tokens"], ["settings"]);
 
 const useSettings = () => useAll<ShownAuthSetting>(["settings", "all"], "auth/");
 
-export function Tokens() {
+export function TokensPage() {
   const { query } = useLocation();
   const authId = query["setting"] ?? "";
   const [edited, setEdited] = useState<ShownToken | "new" | null>(null);

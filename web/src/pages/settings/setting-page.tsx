@@ -18,7 +18,7 @@ import { SettingForm } from "./setting-form.tsx";
 
 const ABOVE = { to: "settings", name: "Authentication" };
 
-export function Setting({ params }: { readonly params: { readonly id: string } }) {
+export function SettingPage({ params }: { readonly params: { readonly id: string } }) {
   return params.id === "new" ? <NewSetting /> : <StoredSetting key={params.id} id={params.id} />;
 }
 

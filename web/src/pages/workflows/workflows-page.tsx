@@ -12,7 +12,7 @@ import "../../styles/workflow.css";
 import { LastRun } from "../workflow-run/last-run.tsx";
 import { inWords } from "../../frequency.ts";
 
-export function Workflows() {
+export function WorkflowsPage() {
   const list = useList<Workflow>(["workflows", "list"], "workflows/");
   const { rows, error } = list;
   return (

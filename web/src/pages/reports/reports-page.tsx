@@ -11,7 +11,7 @@ import { Time } from "../../parts/time.tsx";
 import { has, isMine } from "../../session.ts";
 import "../../styles/reports.css";
 
-export function Reports() {
+export function ReportsPage() {
   const list = useList<Report>(["reports"], "reports/");
   const { rows, error, refetch } = list;
   return (

@@ -1,5 +1,5 @@
 // A path without a page.
-export const NotFound = () => (
+export const NotFoundPage = () => (
   <div class="empty">
     <h1>Page not found</h1>
     <a class="button" href="calls">

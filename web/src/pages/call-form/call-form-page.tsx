@@ -24,7 +24,7 @@ const EDIT = "Edit a call";
 let runsOnArrival: string | undefined;
 
 /** `calls/new`, and `calls/new?from=ID` for a copy. */
-export function NewCall() {
+export function NewCallPage() {
   const { query, route } = useLocation();
   const from = query["from"];
   const { data: read, error, refetch } = useCall(from);
@@ -52,7 +52,7 @@ export function NewCall() {
 }
 
 /** `calls/ID/edit`. */
-export function EditCall({ params: { id } }: { readonly params: { readonly id: string } }) {
+export function EditCallPage({ params: { id } }: { readonly params: { readonly id: string } }) {
   const { route } = useLocation();
   const { data: read, error, refetch } = useCall(id);
   const [runs, setRuns] = useState(() => (runsOnArrival === id ? 1 : undefined));

@@ -32,7 +32,7 @@ interface LocationHealth {
 
 const EVERY_MS = 10_000;
 
-export function Locations() {
+export function LocationsPage() {
   const { data, error, refetch } = useRead<List<LocationHealth>>(
     ["agents", "health"],
     "agents/health/?limit=1000",
