@@ -163,6 +163,9 @@ const CONFINED: readonly (readonly [what: string, pattern: RegExp, place: string
 
 const STARTS = ["main.ts", "compose/agent-worker-entry.ts", "web/src/main.tsx"];
 
+/** Of the pages. */
+const FRAME = ["web/src/app.tsx", "web/src/layout.tsx"];
+
 const MAX_LINES = 250;
 const MAX_FUNCTION_LINES = 60;
 const MAX_COLUMNS = 100;
@@ -296,6 +299,19 @@ describe("the source", () => {
       isPlace(path) ? [] : imports.filter((to) => adapters.test(to)),
     );
     expect(found, "take the port, and pass the adapter in from compose/").toEqual([]);
+  });
+
+  it("keeps each page apart, over parts/, over the other files of the pages", () => {
+    const roomOf = (path: string) => /^(?:src:)?web\/src\/(parts|pages\/[^/]+)/.exec(path)?.[1];
+    const found = offenders(({ path, imports }) => {
+      if (FRAME.includes(path)) return [];
+      const room = roomOf(path);
+      const rooms = [undefined, room, ...(room?.startsWith("pages/") ? ["parts"] : [])];
+      return imports.filter((to) => !rooms.includes(roomOf(to)));
+    });
+    expect(found, "move what pages share to parts/, or to web/src/ if it renders nothing").toEqual(
+      [],
+    );
   });
 
   it("imports each of its files somewhere, except where programs start", () => {

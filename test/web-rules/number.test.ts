@@ -1,6 +1,6 @@
 // Numbers with their units, as the pages show them.
 import { expect, it } from "vitest";
-import { formatPercent } from "../../web/src/parts/number.ts";
+import { formatPercent } from "../../web/src/number.ts";
 
 it.each([
   [100, "100 %"],

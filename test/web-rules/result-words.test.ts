@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NO_TIMING } from "../../src/model/timing.ts";
 import { curlOf, hasSecrets } from "../../web/src/pages/result/curl.ts";
-import { adviceFor, OUTCOMES, REMEDIES } from "../../web/src/pages/result/outcomes.ts";
+import { adviceFor, OUTCOMES, REMEDIES } from "../../web/src/advice.ts";
 import { prettyJson } from "../../web/src/pages/result/words.ts";
 import { spansOf, ticksTo } from "../../web/src/parts/phases.ts";
 import { doubtOf, startText, sureText } from "../../web/src/parts/sure-text.ts";

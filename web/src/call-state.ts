@@ -2,7 +2,7 @@
 import { CALL_STATES, stateOf } from "../../src/model/call-state.ts";
 import type { CallState } from "../../src/model/call-state.ts";
 import type { CallNow } from "./call-overview.ts";
-import type { Tone } from "./parts/tone.ts";
+import type { Tone } from "./tone.ts";
 
 type Said = Pick<CallNow, "state" | "at" | "locations">;
 

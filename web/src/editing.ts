@@ -6,7 +6,7 @@ import type { Versioned } from "./api.ts";
 import { changesOf } from "./changes.ts";
 import { useSending } from "./form.ts";
 import type { Sending } from "./form.ts";
-import { announce } from "./parts/announcement.tsx";
+import { announce } from "./announcement.tsx";
 
 /** Someone else saved the object after it was opened here. */
 export interface Conflict {

@@ -5,7 +5,7 @@ import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { focusMain } from "./focus.ts";
 import { leaving } from "./history-guard.ts";
-import { announce, Announcement } from "./parts/announcement.tsx";
+import { announce, Announcement } from "./announcement.tsx";
 import { Live } from "./parts/live.tsx";
 import { Logo } from "./parts/logo.tsx";
 import { PageBoundary } from "./parts/page-fault.tsx";

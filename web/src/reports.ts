@@ -3,7 +3,7 @@ import { parseInstant } from "../../src/model/instant.ts";
 import { periodEnd, periodStart } from "../../src/model/periods.ts";
 import type { PeriodKind } from "../../src/model/periods.ts";
 import type { AdvancedStat, Stat } from "../../src/model/stat.ts";
-import { formatMs, formatPercent } from "./parts/number.ts";
+import { formatMs, formatPercent } from "./number.ts";
 
 /** The kinds of period that a report can be viewed by. */
 export const REPORT_KINDS = ["DAY", "WEEK", "MONTH", "YEAR"] as const;

@@ -2,7 +2,7 @@
 // finds them again. The names differ from those of a call's charts.
 import { CATEGORY_FILTERS } from "../../src/model/result.ts";
 import { instantIn } from "./clock.ts";
-import { OUTCOMES } from "./pages/result/outcomes.ts";
+import { OUTCOMES } from "./advice.ts";
 
 type Query = Readonly<Record<string, string | undefined>>;
 

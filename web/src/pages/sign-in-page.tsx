@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
-import { announce } from "../parts/announcement.tsx";
+import { announce } from "../announcement.tsx";
 import { KeyForm } from "../parts/key-form.tsx";
 import { Logo } from "../parts/logo.tsx";
 import { Fault } from "../parts/notice.tsx";

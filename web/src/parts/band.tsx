@@ -1,7 +1,7 @@
 // The band of a score: a shape, a word and a colour.
 import type { Band as BandName } from "../../../src/model/score.ts";
 import { State } from "./state.tsx";
-import type { Tone } from "./tone.ts";
+import type { Tone } from "../tone.ts";
 
 const TONES: Readonly<Record<BandName, Tone>> = { good: "pass", fair: "warn", poor: "fail" };
 const WORDS: Readonly<Record<BandName, string>> = { good: "Good", fair: "Fair", poor: "Poor" };

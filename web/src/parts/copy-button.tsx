@@ -1,5 +1,5 @@
 // A button that copies a text.
-import { announce } from "./announcement.tsx";
+import { announce } from "../announcement.tsx";
 
 export const CopyButton = ({
   text,

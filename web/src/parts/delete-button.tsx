@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { ApiError, send } from "../api.ts";
 import { focusMain } from "../focus.ts";
-import { announce } from "./announcement.tsx";
+import { announce } from "../announcement.tsx";
 import { Dialog } from "./dialog.tsx";
 import { Fault } from "./notice.tsx";
 

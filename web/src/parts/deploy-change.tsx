@@ -7,7 +7,7 @@ import { leaving } from "../history-guard.ts";
 import { nameOfLocation, useLacks, useLocations } from "../locations.tsx";
 import { invalidate, useVersioned } from "../queries.ts";
 import type { Target } from "../runs.ts";
-import { announce } from "./announcement.tsx";
+import { announce } from "../announcement.tsx";
 import { ConflictDialog } from "./conflict-dialog.tsx";
 import { bodyOf, draftOf, SHOWN } from "./deploy-draft.ts";
 import type { DeploymentDraft } from "./deploy-draft.ts";

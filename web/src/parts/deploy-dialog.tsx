@@ -10,7 +10,7 @@ import { nameOfLocation, useLacks, useLocations, useLocationsRead } from "../loc
 import { idOfDefault } from "../places.ts";
 import { invalidate } from "../queries.ts";
 import type { Target } from "../runs.ts";
-import { announce } from "./announcement.tsx";
+import { announce } from "../announcement.tsx";
 import { bodyOf, newDraft, SHOWN } from "./deploy-draft.ts";
 import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployFields, useDelay } from "./deploy-fields.tsx";

@@ -4,7 +4,7 @@ import { inWords } from "../frequency.ts";
 import { useLacks, useLocations } from "../locations.tsx";
 import type { Place } from "../places.ts";
 import type { Deployment } from "../deployments.ts";
-import { announce } from "./announcement.tsx";
+import { announce } from "../announcement.tsx";
 import { Combobox } from "./combobox.tsx";
 import { LocationField } from "./location-field.tsx";
 import { NoAgentMark } from "./no-agent.tsx";

@@ -3,7 +3,7 @@ import type { Result } from "../../../src/model/result.ts";
 import type { CallNames } from "../call-names.ts";
 import type { Step } from "../steps.ts";
 import { wordOf } from "./run-state.tsx";
-import { toneOf } from "./tone.ts";
+import { toneOf } from "../tone.ts";
 import type { WaterfallRow } from "./waterfall.tsx";
 
 /** A redirected call has a row for each hop, one after the other. */

@@ -3,7 +3,7 @@ import { useId, useRef } from "preact/hooks";
 import { useFocusNext } from "../focus.ts";
 import { newRow, sentIndex } from "../rows.ts";
 import type { Row } from "../rows.ts";
-import { announce } from "./announcement.tsx";
+import { announce } from "../announcement.tsx";
 import "../styles/pair-rows.css";
 
 interface PairRowsProps {

@@ -2,7 +2,7 @@
 import type { Phase } from "../../../src/model/timing.ts";
 import "../styles/phases.css";
 import "../styles/waterfall.css";
-import { formatMs } from "./number.ts";
+import { formatMs } from "../number.ts";
 import { PHASE_NAMES, PHASE_ORDER } from "./phases.ts";
 
 export type PhaseTimes = Readonly<Record<Phase, number | null>>;

@@ -12,10 +12,10 @@ import { isEnded, outcomePage } from "../runs.ts";
 import type { Outcome, StartedRun, TargetKind, WorkflowOutcome } from "../runs.ts";
 import { NoAgent } from "./no-agent.tsx";
 import { Fault } from "./notice.tsx";
-import { formatMs } from "./number.ts";
+import { formatMs } from "../number.ts";
 import { rowsOfCall, rowsOfSteps } from "./outcome-rows.ts";
 import { State } from "./state.tsx";
-import { toneOf } from "./tone.ts";
+import { toneOf } from "../tone.ts";
 import { Sureness } from "./sureness.tsx";
 import { Waterfall } from "./waterfall.tsx";
 

@@ -1,7 +1,7 @@
 // How a run, or a step of it, ended.
 import type { ResultCategory, ResultCode } from "../../../src/model/result.ts";
 import { State } from "./state.tsx";
-import { toneOf } from "./tone.ts";
+import { toneOf } from "../tone.ts";
 
 const WORDS: Readonly<Record<ResultCode, string>> = {
   COMPLETE: "Passed",

@@ -2,7 +2,7 @@
 import { useRef } from "preact/hooks";
 import type { KeyValue } from "../../../src/model/fields.ts";
 import { useFocusNext } from "../focus.ts";
-import { announce } from "./announcement.tsx";
+import { announce } from "../announcement.tsx";
 import { SecretField } from "./secret-field.tsx";
 import type { NewSecret } from "./secret-field.tsx";
 

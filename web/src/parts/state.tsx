@@ -1,5 +1,5 @@
 // The state of a call or a run: a shape, a word and a colour.
-import type { Tone } from "./tone.ts";
+import type { Tone } from "../tone.ts";
 
 const SHAPES: Readonly<Record<Tone, string>> = {
   pass: "M3 8.5 6.5 12 13 4.5",

@@ -2,7 +2,7 @@
 // decides the colour and the height of the bar.
 import { HOUR_MS } from "../../../src/model/periods.ts";
 import { sum } from "../../../src/model/sum.ts";
-import { formatCount } from "./number.ts";
+import { formatCount } from "../number.ts";
 import { formatTime } from "./time.tsx";
 
 export interface StripHours {

@@ -2,7 +2,7 @@
 import type { Result } from "../../../src/model/result.ts";
 import type { Timing } from "../../../src/model/timing.ts";
 import { isUncertain } from "../../../src/model/uncertainty.ts";
-import { formatMs } from "./number.ts";
+import { formatMs } from "../number.ts";
 
 /** Words the total's uncertainty; undefined if nothing was timed, or it is unknown. */
 export function sureText({ total, uncertainty }: Timing): string | undefined {

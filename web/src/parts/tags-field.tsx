@@ -1,7 +1,7 @@
 // The tags of an object: those it has, each with a button that removes it, and a field for more.
 import { useRef, useState } from "preact/hooks";
 import "../styles/tags.css";
-import { announce } from "./announcement.tsx";
+import { announce } from "../announcement.tsx";
 import { Field } from "./field.tsx";
 
 interface TagsFieldProps {

@@ -3,7 +3,7 @@
 import type { Timing } from "../../../src/model/timing.ts";
 import "../styles/phases.css";
 import "../styles/waterfall.css";
-import { formatMs } from "./number.ts";
+import { formatMs } from "../number.ts";
 import {
   BAR_ORDER,
   BETWEEN,
@@ -16,7 +16,7 @@ import {
 } from "./phases.ts";
 import type { Span } from "./phases.ts";
 import { State } from "./state.tsx";
-import type { Tone } from "./tone.ts";
+import type { Tone } from "../tone.ts";
 
 export interface WaterfallRow {
   readonly label: string;

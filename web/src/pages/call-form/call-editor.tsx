@@ -5,7 +5,7 @@ import type { Versioned } from "../../api.ts";
 import { readCurl } from "../../curl.ts";
 import type { CurlReading, CurlRequest } from "../../curl.ts";
 import { useEditing } from "../../editing.ts";
-import { announce } from "../../parts/announcement.tsx";
+import { announce } from "../../announcement.tsx";
 import { ConflictDialog } from "../../parts/conflict-dialog.tsx";
 import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";

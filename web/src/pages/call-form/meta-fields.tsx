@@ -1,6 +1,6 @@
 // The name of a call, its tags, and who sees it.
 import type { EffectiveTag } from "../../../../src/model/behaviour.ts";
-import { announce } from "../../parts/announcement.tsx";
+import { announce } from "../../announcement.tsx";
 import { CheckField, TextField } from "../../parts/field.tsx";
 import { TagsField } from "../../parts/tags-field.tsx";
 import { useOrganizationOffer } from "../../session.ts";

@@ -1,5 +1,5 @@
 // How a day went, for the calendar.
-import type { Tone } from "../../parts/tone.ts";
+import type { Tone } from "../../tone.ts";
 
 /** Below this percentage of passed calls, a day is `fail`; below 100, it is `warn`. */
 const FAIR_PERCENT = 98;

@@ -7,7 +7,7 @@ import { DASHES, SERIES_COLOURS } from "../../parts/chart-spec.ts";
 import type { ChartMarks, ChartSeries, Range } from "../../parts/chart-spec.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { Empty } from "../../parts/notice.tsx";
-import { formatMs, percentileText } from "../../parts/number.ts";
+import { formatMs, percentileText } from "../../number.ts";
 import { PHASE_NAMES, PHASE_ORDER } from "../../parts/phases.ts";
 import { formatTime } from "../../parts/time.tsx";
 import { factorText } from "./answer.ts";

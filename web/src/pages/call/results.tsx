@@ -10,13 +10,13 @@ import type { Place } from "../../places.ts";
 import { InstantField, SelectField } from "../../parts/field.tsx";
 import { MoreButton } from "../../parts/more-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
-import { formatMs } from "../../parts/number.ts";
+import { formatMs } from "../../number.ts";
 import { State } from "../../parts/state.tsx";
-import { toneOf } from "../../parts/tone.ts";
+import { toneOf } from "../../tone.ts";
 import { Time } from "../../parts/time.tsx";
 import { filterQuery, filtersOf, isFiltered } from "../../run-filters.ts";
 import type { RunFilters } from "../../run-filters.ts";
-import { OUTCOMES } from "../result/outcomes.ts";
+import { OUTCOMES } from "../../advice.ts";
 
 const PAGE = 25;
 

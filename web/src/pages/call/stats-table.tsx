@@ -7,9 +7,9 @@ import { urlOf, withQuery } from "../../api.ts";
 import { SelectField } from "../../parts/field.tsx";
 import { MoreButton } from "../../parts/more-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
-import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
+import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { formatTime, isLocalTime } from "../../parts/time.tsx";
-import { OUTCOMES } from "../result/outcomes.ts";
+import { OUTCOMES } from "../../advice.ts";
 import { statsPath, useStats } from "./reads.ts";
 import type { StatEntry } from "./sample.ts";
 

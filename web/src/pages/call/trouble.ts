@@ -1,6 +1,6 @@
 // Finds what is wrong with a call now: where, since when, and how.
 import type { Result } from "../../../../src/model/result.ts";
-import { formatCount } from "../../parts/number.ts";
+import { formatCount } from "../../number.ts";
 
 /** The part of a listed result that matters here. Times are ISO 8601. */
 export type Ended = Pick<

@@ -1,6 +1,6 @@
 // Tells where a call is slow: at which locations it changed, or which is slowest now.
 import type { Spread } from "../../../../src/model/histogram.ts";
-import { formatMs } from "../../parts/number.ts";
+import { formatMs } from "../../number.ts";
 import { factorText, medianOf } from "./answer.ts";
 import type { Change, PhaseAverages } from "./answer.ts";
 

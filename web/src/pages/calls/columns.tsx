@@ -4,7 +4,7 @@ import { formatAgo } from "../../clock.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../places.ts";
 import { CallState } from "../../parts/call-state.tsx";
-import { formatMs, formatPercent, percentileText } from "../../parts/number.ts";
+import { formatMs, formatPercent, percentileText } from "../../number.ts";
 import { Strip } from "../../parts/strip.tsx";
 import { formatTime } from "../../parts/time.tsx";
 import type { Column } from "../../parts/virtual-table.tsx";

@@ -1,7 +1,7 @@
 // Which calls are shown, and in which order: kept in the query of the page's address.
 import type { CallOverview } from "../../call-overview.ts";
 import { shareOf, toneOfState } from "../../call-state.ts";
-import type { Tone } from "../../parts/tone.ts";
+import type { Tone } from "../../tone.ts";
 
 export interface Selection {
   readonly text: string;

@@ -8,7 +8,7 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { MoreButton } from "../../parts/more-button.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
-import { formatCount } from "../../parts/number.ts";
+import { formatCount } from "../../number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Time } from "../../parts/time.tsx";
 import { invalidate } from "../../queries.ts";

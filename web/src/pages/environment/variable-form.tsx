@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { missingOf, send } from "../../api.ts";
 import { useSending } from "../../form.ts";
 import { leaving } from "../../history-guard.ts";
-import { announce } from "../../parts/announcement.tsx";
+import { announce } from "../../announcement.tsx";
 import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
 import { Field, TextField } from "../../parts/field.tsx";
 import type { FieldProps } from "../../parts/field.tsx";

@@ -1,7 +1,7 @@
 // The measures of a report next to those of the previous period.
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import type { InsightReport } from "../../insights.ts";
-import { formatMs, formatPercent } from "../../parts/number.ts";
+import { formatMs, formatPercent } from "../../number.ts";
 import { wordOf } from "../../periods.ts";
 
 interface Measure {

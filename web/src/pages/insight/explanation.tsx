@@ -3,7 +3,7 @@ import type { InsightKind } from "../../../../src/model/insight.ts";
 import { HIGHEST_SCORE } from "../../../../src/model/score.ts";
 import { formatShare, PART_NAMES } from "../../insights.ts";
 import type { InsightReport, PartName } from "../../insights.ts";
-import { formatCount } from "../../parts/number.ts";
+import { formatCount } from "../../number.ts";
 import { Moved } from "./moved.tsx";
 
 interface ExplanationProps {

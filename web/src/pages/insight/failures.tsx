@@ -7,10 +7,10 @@ import { callAt } from "../../insights.ts";
 import type { InsightReport } from "../../insights.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
-import { formatCount, formatMs } from "../../parts/number.ts";
+import { formatCount, formatMs } from "../../number.ts";
 import { Time } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
-import { OUTCOMES } from "../result/outcomes.ts";
+import { OUTCOMES } from "../../advice.ts";
 
 interface ReportProps {
   readonly report: InsightReport;

@@ -2,7 +2,7 @@
 import type { LocationInsight } from "../../../../src/model/insight.ts";
 import type { InsightReport } from "../../insights.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
-import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
+import { formatCount, formatMs, formatPercent } from "../../number.ts";
 
 export function InsightLocations({ report: { locations } }: { readonly report: InsightReport }) {
   const places = useLocations();

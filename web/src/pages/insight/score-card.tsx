@@ -4,7 +4,7 @@ import { FEWEST_CALLS, HIGHEST_SCORE } from "../../../../src/model/score.ts";
 import type { InsightReport } from "../../insights.ts";
 import { Band } from "../../parts/band.tsx";
 import { Fact } from "../../parts/fact.tsx";
-import { formatCount, formatPercent } from "../../parts/number.ts";
+import { formatCount, formatPercent } from "../../number.ts";
 import { wordOf } from "../../periods.ts";
 import { Moved } from "./moved.tsx";
 

@@ -1,7 +1,7 @@
 // The times of the calls that passed: percentiles, and the average of each phase.
 import type { InsightReport } from "../../insights.ts";
 import { Fact } from "../../parts/fact.tsx";
-import { formatMs, percentileText } from "../../parts/number.ts";
+import { formatMs, percentileText } from "../../number.ts";
 import { sumOfPhases } from "../../parts/phase-bar.tsx";
 import { Waterfall } from "../../parts/waterfall.tsx";
 

@@ -5,7 +5,7 @@ import { useAddress } from "../../address.ts";
 import { speedOf } from "../../insights.ts";
 import type { RankedCall } from "../../insights.ts";
 import { Band } from "../../parts/band.tsx";
-import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
+import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { nameOfPeriod, wordOf } from "../../periods.ts";
 import { matches } from "../../search.ts";
 import { ScoreTrend } from "./score-trend.tsx";

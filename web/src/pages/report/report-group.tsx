@@ -1,7 +1,7 @@
 // The rows of a group side by side, with the totals of all of them.
 import { useState } from "preact/hooks";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
-import { formatCount, formatMs, formatPercent } from "../../parts/number.ts";
+import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { PhaseBar, PhaseLegend, sumOfPhases } from "../../parts/phase-bar.tsx";
 import { marksOf } from "../../reports.ts";
 import type {

@@ -3,7 +3,7 @@ import { useLocation } from "preact-iso";
 import type { Report } from "../../../../src/model/report.ts";
 import { pathOf } from "../../address.ts";
 import type { Versioned } from "../../api.ts";
-import { announce } from "../../parts/announcement.tsx";
+import { announce } from "../../announcement.tsx";
 import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";

@@ -3,7 +3,7 @@ import type { Report } from "../../../../src/model/report.ts";
 import { useList } from "../../lists.ts";
 import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
-import { formatCount } from "../../parts/number.ts";
+import { formatCount } from "../../number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { SearchedList } from "../../parts/searched-list.tsx";
 import { Tags } from "../../parts/tags.tsx";

@@ -10,14 +10,14 @@ import { Fault, Loading } from "../../parts/notice.tsx";
 import { rowsOfCall } from "../../parts/outcome-rows.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { State } from "../../parts/state.tsx";
-import { toneOf } from "../../parts/tone.ts";
+import { toneOf } from "../../tone.ts";
 import { Sureness } from "../../parts/sureness.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Waterfall } from "../../parts/waterfall.tsx";
 import { useRead } from "../../queries.ts";
 import "../../styles/call.css";
 import { CertificateCard, RequestCard, ResponseCard } from "./exchange.tsx";
-import { adviceFor, OUTCOMES } from "./outcomes.ts";
+import { adviceFor, OUTCOMES } from "../../advice.ts";
 
 export function ResultPage({ params: { id } }: { readonly params: { readonly id: string } }) {
   const { data: result, error, refetch } = useOutcome<Result>("call", id);

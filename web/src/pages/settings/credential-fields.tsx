@@ -1,8 +1,8 @@
 // The fields of an authentication type.
 import { CheckField, SelectField, TextField } from "../../parts/field.tsx";
 import { SecretField } from "../../parts/secret-field.tsx";
-import { AUTH_TYPES, EMPTY_MEANS, SWITCHES, TEXTS } from "./auth-types.ts";
-import type { AuthType } from "./auth-types.ts";
+import { AUTH_TYPES, EMPTY_MEANS, SWITCHES, TEXTS } from "../../auth-types.ts";
+import type { AuthType } from "../../auth-types.ts";
 import type { PartProps } from "./setting-draft.ts";
 
 const PEM_LINES = 6;

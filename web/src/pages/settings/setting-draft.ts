@@ -4,8 +4,8 @@ import { changeOf } from "../../parts/secret-field.tsx";
 import type { NewSecret } from "../../parts/secret-field.tsx";
 import { changedNames, storedRows } from "../../parts/secret-rows.tsx";
 import type { SecretRow } from "../../parts/secret-rows.tsx";
-import { AUTH_TYPES, SWITCH_KEYS, TEXT_KEYS } from "./auth-types.ts";
-import type { AuthType, SwitchKey, TextKey } from "./auth-types.ts";
+import { AUTH_TYPES, SWITCH_KEYS, TEXT_KEYS } from "../../auth-types.ts";
+import type { AuthType, SwitchKey, TextKey } from "../../auth-types.ts";
 
 export type Sharing = AuthSetting["access"];
 export type Documentation = Readonly<Record<keyof AuthSetting["meta"]["documentation"], string>>;

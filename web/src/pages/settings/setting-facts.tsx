@@ -2,7 +2,7 @@
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import { Fact } from "../../parts/fact.tsx";
 import { isMine } from "../../session.ts";
-import { AUTH_TYPES, SWITCHES, TEXTS } from "./auth-types.ts";
+import { AUTH_TYPES, SWITCHES, TEXTS } from "../../auth-types.ts";
 import { sharedWith } from "./settings-page.tsx";
 
 export function SettingFacts({ setting }: { readonly setting: ShownAuthSetting }) {

@@ -14,7 +14,7 @@ import { TagsField } from "../../parts/tags-field.tsx";
 import { invalidate } from "../../queries.ts";
 import { assertDistinct } from "../../rows.ts";
 import { useOrganizationOffer } from "../../session.ts";
-import { AUTH_TYPES, AUTH_TYPE_CHOICES } from "./auth-types.ts";
+import { AUTH_TYPES, AUTH_TYPE_CHOICES } from "../../auth-types.ts";
 import { CredentialFields } from "./credential-fields.tsx";
 import { bodyOf, draftOf, LINKS, withDomain } from "./setting-draft.ts";
 import type { PartProps, SettingDraft, Sharing } from "./setting-draft.ts";

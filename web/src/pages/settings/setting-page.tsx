@@ -5,7 +5,7 @@ import type { Call } from "../../../../src/model/call.ts";
 import type { Token } from "../../../../src/model/token.ts";
 import { pathOf } from "../../address.ts";
 import type { List } from "../../api.ts";
-import { announce } from "../../parts/announcement.tsx";
+import { announce } from "../../announcement.tsx";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";

@@ -4,12 +4,12 @@ import type { Token } from "../../../../src/model/token.ts";
 import { useAll, useList } from "../../lists.ts";
 import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
-import { formatCount } from "../../parts/number.ts";
+import { formatCount } from "../../number.ts";
 import { PageHead } from "../../parts/page-head.tsx";
 import { SearchedList } from "../../parts/searched-list.tsx";
 import { Tags } from "../../parts/tags.tsx";
 import { has, isMine } from "../../session.ts";
-import { AUTH_TYPES } from "./auth-types.ts";
+import { AUTH_TYPES } from "../../auth-types.ts";
 
 export function SettingsPage() {
   const list = useList<ShownAuthSetting>(["settings"], "auth/");

@@ -4,7 +4,7 @@ import { changeOf } from "../../parts/secret-field.tsx";
 import type { NewSecret } from "../../parts/secret-field.tsx";
 import { storedRows } from "../../parts/secret-rows.tsx";
 import type { SecretRow } from "../../parts/secret-rows.tsx";
-import type { AuthType } from "../settings/auth-types.ts";
+import type { AuthType } from "../../auth-types.ts";
 import type { ShownToken } from "./token-state.ts";
 
 export const SECRETS = {

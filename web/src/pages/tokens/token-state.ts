@@ -2,7 +2,7 @@
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Token } from "../../../../src/model/token.ts";
 import { formatAgo } from "../../clock.ts";
-import type { Tone } from "../../parts/tone.ts";
+import type { Tone } from "../../tone.ts";
 
 /** A token as the API shows it: secrets are null for a key that only reads. */
 export interface ShownToken {

@@ -14,7 +14,7 @@ import { Time } from "../../parts/time.tsx";
 import { invalidate } from "../../queries.ts";
 import { has } from "../../session.ts";
 import "../../styles/settings.css";
-import { AUTH_TYPES } from "../settings/auth-types.ts";
+import { AUTH_TYPES } from "../../auth-types.ts";
 import { TokenForm } from "./token-form.tsx";
 import { stateOf } from "./token-state.ts";
 import type { ShownToken } from "./token-state.ts";

@@ -3,11 +3,11 @@ import type { Deployment } from "../../../../src/model/deployment.ts";
 import type { WorkflowResult } from "../../../../src/model/result.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { Fact } from "../../parts/fact.tsx";
-import { formatMs } from "../../parts/number.ts";
+import { formatMs } from "../../number.ts";
 import { Time } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
 import { inWords } from "../../frequency.ts";
-import { durationOf, formatCounts } from "./run.ts";
+import { durationOf, formatCounts } from "../../workflow-run.ts";
 
 export function RunFacts({ run: { meta, counts } }: { readonly run: WorkflowResult }) {
   const places = useLocations();

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { CheckField } from "../../parts/field.tsx";
 import { Waterfall } from "../../parts/waterfall.tsx";
 import { rowsOfSteps } from "../../parts/outcome-rows.ts";
-import { formatMs } from "../../parts/number.ts";
+import { formatMs } from "../../number.ts";
 import type { CallNames } from "../../call-names.ts";
 import type { WorkflowOutcome } from "../../runs.ts";
 import { stepsOf, totalPause } from "../../steps.ts";

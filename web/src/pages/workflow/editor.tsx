@@ -3,7 +3,7 @@ import type { Workflow } from "../../../../src/model/workflow.ts";
 import type { Versioned } from "../../api.ts";
 import { useEditing } from "../../editing.ts";
 import { useFocusAfter } from "../../focus.ts";
-import { announce } from "../../parts/announcement.tsx";
+import { announce } from "../../announcement.tsx";
 import { ConflictDialog } from "../../parts/conflict-dialog.tsx";
 import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";

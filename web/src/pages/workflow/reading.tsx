@@ -4,7 +4,7 @@ import { Fact } from "../../parts/fact.tsx";
 import { Tags } from "../../parts/tags.tsx";
 import { Time } from "../../parts/time.tsx";
 import { isMine } from "../../session.ts";
-import { Steps } from "./steps.tsx";
+import { Steps } from "../../parts/steps.tsx";
 
 export function Reading({ workflow: { meta, access, workflow } }: { readonly workflow: Workflow }) {
   return (

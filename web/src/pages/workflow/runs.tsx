@@ -9,10 +9,10 @@ import type { Place } from "../../places.ts";
 import { SelectField } from "../../parts/field.tsx";
 import { MoreButton } from "../../parts/more-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
-import { formatMs } from "../../parts/number.ts";
+import { formatMs } from "../../number.ts";
 import { Time } from "../../parts/time.tsx";
 import { filterQuery, filtersOf } from "../../run-filters.ts";
-import { durationOf, formatCounts } from "../workflow-run/run.ts";
+import { durationOf, formatCounts } from "../../workflow-run.ts";
 import { RunState } from "../../parts/run-state.tsx";
 
 const PAGE = 25;

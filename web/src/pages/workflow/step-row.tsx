@@ -1,7 +1,7 @@
 // A call in the order of a workflow, with the controls that move and remove it.
 import type { ComponentChildren } from "preact";
 import type { Call } from "../../../../src/model/call.ts";
-import { CallText } from "./call-text.tsx";
+import { CallText } from "../../parts/call-text.tsx";
 
 interface StepRowProps {
   readonly at: number;

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
 import { movedTo } from "../../order.ts";
-import { announce } from "../../parts/announcement.tsx";
+import { announce } from "../../announcement.tsx";
 import { Combobox } from "../../parts/combobox.tsx";
 import { useCalls, useRunnableCalls } from "../../call-names.ts";
 import { dropEdge, useDragOrder } from "./drag-order.ts";

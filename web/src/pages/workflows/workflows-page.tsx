@@ -9,7 +9,7 @@ import { SearchedList } from "../../parts/searched-list.tsx";
 import { Tags } from "../../parts/tags.tsx";
 import { has, isMine } from "../../session.ts";
 import "../../styles/workflow.css";
-import { LastRun } from "../workflow-run/last-run.tsx";
+import { LastRun } from "./last-run.tsx";
 import { inWords } from "../../frequency.ts";
 
 export function WorkflowsPage() {

@@ -1,6 +1,6 @@
 // Explains each result and what to check, for newcomers.
-import type { MissedCode } from "../../../../src/model/missed.ts";
-import type { ResultCode } from "../../../../src/model/result.ts";
+import type { MissedCode } from "../../src/model/missed.ts";
+import type { ResultCode } from "../../src/model/result.ts";
 
 export interface Outcome {
   /** What happened. */

@@ -1,5 +1,5 @@
 // Numbers with their units.
-import { percentText } from "../../../src/model/percent.ts";
+import { percentText } from "../../src/model/percent.ts";
 
 /** Milliseconds: `0.42 ms`, `12.3 ms`, `1.24 s`, whole ones `6 ms`; an en dash for none. */
 export function formatMs(ms: number | null | undefined): string {

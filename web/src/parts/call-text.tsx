@@ -1,5 +1,5 @@
 // A call of a workflow in two lines: its name, then its method and URL.
-import type { Call } from "../../../../src/model/call.ts";
+import type { Call } from "../../../src/model/call.ts";
 
 export const CallText = ({
   call,

@@ -1,6 +1,6 @@
 // Announces completed actions: shown briefly, and read out by screen readers.
 import { signal } from "@preact/signals";
-import { inOneDirection } from "../direction.ts";
+import { inOneDirection } from "./direction.ts";
 
 const SHOWN_MS = 5000;
 

@@ -1,5 +1,5 @@
 // The duration and the counts of a workflow's run.
-import type { WorkflowResult } from "../../../../src/model/result.ts";
+import type { WorkflowResult } from "../../src/model/result.ts";
 
 /** In milliseconds; null for a run that made no call. */
 export const durationOf = ({

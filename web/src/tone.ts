@@ -1,5 +1,5 @@
 // The tone of a result, which is shown by a colour, a shape and a word.
-import type { ResultCategory, ResultCode } from "../../../src/model/result.ts";
+import type { ResultCategory, ResultCode } from "../../src/model/result.ts";
 
 export type Tone = "pass" | "warn" | "fail" | "missed" | "none";
 

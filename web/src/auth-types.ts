@@ -1,5 +1,5 @@
 // The authentication types, in words, and what each of them takes.
-import type { AuthSetting } from "../../../../src/model/auth-setting.ts";
+import type { AuthSetting } from "../../src/model/auth-setting.ts";
 
 export type AuthType = AuthSetting["settings"]["auth_type"];
 

@@ -1,5 +1,5 @@
 // The calls of a workflow in their order, read-only.
-import { useCalls } from "../../call-names.ts";
+import { useCalls } from "../call-names.ts";
 import { CallText } from "./call-text.tsx";
 
 export function Steps({ callIds }: { readonly callIds: readonly string[] }) {
