@@ -1,6 +1,6 @@
 // What charts draw.
 import { expect, it } from "vitest";
-import { indexesAlone } from "../../web/src/parts/chart-spec.ts";
+import { indexesAlone } from "../../web/src/parts/chart/chart-spec.ts";
 
 it.each([
   [[], []],

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readCurl } from "../../web/src/curl.ts";
-import type { CurlRequest } from "../../web/src/curl.ts";
+import { readCurl } from "../../web/src/curl/curl.ts";
+import type { CurlRequest } from "../../web/src/curl/curl.ts";
 
 const GET: CurlRequest = {
   method: "GET",

@@ -1,6 +1,6 @@
 // A call as its form edits it, and the body that saves it.
 import type { Call } from "../../../../src/model/call.ts";
-import type { CurlRequest } from "../../curl.ts";
+import type { CurlRequest } from "../../curl/curl.ts";
 import { toPairs, toRows } from "../../rows.ts";
 import type { Row } from "../../rows.ts";
 

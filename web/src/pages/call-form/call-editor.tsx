@@ -2,8 +2,8 @@
 import { useRef, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
 import type { Versioned } from "../../api.ts";
-import { readCurl } from "../../curl.ts";
-import type { CurlReading, CurlRequest } from "../../curl.ts";
+import { readCurl } from "../../curl/curl.ts";
+import type { CurlReading, CurlRequest } from "../../curl/curl.ts";
 import { useEditing } from "../../editing.ts";
 import { announce } from "../../announcement.tsx";
 import { ConflictDialog } from "../../parts/conflict-dialog.tsx";

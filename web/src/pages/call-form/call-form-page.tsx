@@ -6,7 +6,7 @@ import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
 import { pathOf } from "../../address.ts";
 import { missingOf } from "../../api.ts";
 import { DeleteCall } from "../../parts/delete-call.tsx";
-import { Deployments } from "../../parts/deploy.tsx";
+import { Deployments } from "../../parts/deploy/deploy.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";

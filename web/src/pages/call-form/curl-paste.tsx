@@ -1,6 +1,6 @@
 // Fills in the form from a pasted cURL command.
 import { useState } from "preact/hooks";
-import type { CurlReading } from "../../curl.ts";
+import type { CurlReading } from "../../curl/curl.ts";
 import { TextField } from "../../parts/field.tsx";
 
 interface CurlPasteProps {

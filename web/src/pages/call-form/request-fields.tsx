@@ -1,7 +1,7 @@
 // The fields of a call's request.
 import { Field, SelectField, TextField } from "../../parts/field.tsx";
 import { PairRows } from "../../parts/pair-rows.tsx";
-import { isCurl } from "../../curl.ts";
+import { isCurl } from "../../curl/curl.ts";
 import { fixedHostOf, withLineEnds } from "./call-draft.ts";
 import type { CallDraft } from "./call-draft.ts";
 

@@ -6,7 +6,7 @@ import type { CallNow } from "../../call-overview.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../places.ts";
 import { now } from "../../now.ts";
-import { shortTime } from "../../parts/chart-time.ts";
+import { shortTime } from "../../parts/chart/chart-time.ts";
 import { CallScore } from "../../parts/call-score.tsx";
 import { Fact } from "../../parts/fact.tsx";
 import { Loading } from "../../parts/notice.tsx";

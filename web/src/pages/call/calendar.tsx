@@ -4,7 +4,7 @@ import "../../styles/calendar.css";
 import "../../styles/phases.css";
 import { DAY_MS, periodStart, WEEK_MS } from "../../../../src/model/periods.ts";
 import { now } from "../../now.ts";
-import { dayOf } from "../../parts/chart-time.ts";
+import { dayOf } from "../../parts/chart/chart-time.ts";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount, formatPercent } from "../../number.ts";
 import { StateShape } from "../../parts/state.tsx";

@@ -3,7 +3,7 @@ import { categoryOf } from "../../../../src/model/result.ts";
 import type { Bucket } from "../../../../src/model/histogram.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../places.ts";
-import { Chart } from "../../parts/chart.tsx";
+import { Chart } from "../../parts/chart/chart.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { State } from "../../parts/state.tsx";
 import { toneOf } from "../../tone.ts";

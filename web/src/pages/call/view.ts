@@ -2,7 +2,7 @@
 import { DAY_MS, HOUR_MS, periodEnd, periodStart, WEEK_MS } from "../../../../src/model/periods.ts";
 import type { PeriodKind } from "../../../../src/model/periods.ts";
 import { MINUTE_MS } from "../../../../src/model/slots.ts";
-import type { Range } from "../../parts/chart-spec.ts";
+import type { Range } from "../../parts/chart/chart-spec.ts";
 
 /** Ranges that end now. */
 export const SPANS = {

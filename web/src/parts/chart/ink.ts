@@ -1,6 +1,6 @@
 // The colours and patterns of charts, read from the tokens: they follow the theme, and are the
 // light ones while a page is printed.
-import type { Phase } from "../../../src/model/timing.ts";
+import type { Phase } from "../../../../src/model/timing.ts";
 
 export type Ink = ReturnType<typeof createInk>;
 

@@ -1,7 +1,7 @@
 // The effect of each curl option on the request.
-import { MOST_REDIRECTS } from "../../src/model/behaviour.ts";
-import type { KeyValue } from "../../src/model/fields.ts";
-import { LONGEST_CALL_MS } from "../../src/model/time-limits.ts";
+import { MOST_REDIRECTS } from "../../../src/model/behaviour.ts";
+import type { KeyValue } from "../../../src/model/fields.ts";
+import { LONGEST_CALL_MS } from "../../../src/model/time-limits.ts";
 import { isKnown } from "./curl-options.ts";
 import type { Option } from "./curl-options.ts";
 

@@ -1,13 +1,13 @@
 // Where a deployment runs: one location, or several for new ones.
 import { useState } from "preact/hooks";
-import { inWords } from "../frequency.ts";
-import { useLacks, useLocations } from "../locations.tsx";
-import type { Place } from "../places.ts";
-import type { Deployment } from "../deployments.ts";
-import { announce } from "../announcement.tsx";
-import { Combobox } from "./combobox.tsx";
-import { LocationField } from "./location-field.tsx";
-import { NoAgentMark } from "./no-agent.tsx";
+import { inWords } from "../../frequency.ts";
+import { useLacks, useLocations } from "../../locations.tsx";
+import type { Place } from "../../places.ts";
+import type { Deployment } from "../../deployments.ts";
+import { announce } from "../../announcement.tsx";
+import { Combobox } from "../combobox.tsx";
+import { LocationField } from "../location-field.tsx";
+import { NoAgentMark } from "../no-agent.tsx";
 
 interface DeployLocationsProps {
   /** New ones may be at several locations. */

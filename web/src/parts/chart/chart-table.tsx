@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { nameOfX } from "./chart-legend.tsx";
 import type { ChartSpec, Range } from "./chart-spec.ts";
-import { formatCount } from "../number.ts";
+import { formatCount } from "../../number.ts";
 
 interface ChartTableProps {
   readonly title: string;

@@ -1,9 +1,9 @@
 // Formats times along the axis of a chart: 24-hour clock times, and the day where it changes.
-import { DAY_MS } from "../../../src/model/periods.ts";
-import { MINUTE_MS } from "../../../src/model/slots.ts";
-import { offsetHere, two } from "../clock.ts";
-import { shortNameOfPeriod } from "../periods.ts";
-import { isLocalTime } from "./time.tsx";
+import { DAY_MS } from "../../../../src/model/periods.ts";
+import { MINUTE_MS } from "../../../../src/model/slots.ts";
+import { offsetHere, two } from "../../clock.ts";
+import { shortNameOfPeriod } from "../../periods.ts";
+import { isLocalTime } from "../time.tsx";
 
 interface Parts {
   readonly year: number;

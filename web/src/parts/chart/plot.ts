@@ -7,7 +7,7 @@ import { axisTimes } from "./chart-time.ts";
 import { createInk } from "./ink.ts";
 import type { Ink } from "./ink.ts";
 import { drawErrors, drawLines, drawMarks } from "./plot-marks.ts";
-import { isLocalTime } from "./time.tsx";
+import { isLocalTime } from "../time.tsx";
 
 export interface PlotEvents {
   /** Called with the index of the x under the pointer; null: none. */

@@ -1,20 +1,20 @@
 // Changes a deployment, in a dialog.
-import { overviewKey } from "../call-overview.ts";
-import type { Versioned } from "../api.ts";
-import type { Deployment } from "../deployments.ts";
-import { useEditing } from "../editing.ts";
-import { leaving } from "../history-guard.ts";
-import { nameOfLocation, useLacks, useLocations } from "../locations.tsx";
-import { invalidate, useVersioned } from "../queries.ts";
-import type { Target } from "../runs.ts";
-import { announce } from "../announcement.tsx";
-import { ConflictDialog } from "./conflict-dialog.tsx";
+import { overviewKey } from "../../call-overview.ts";
+import type { Versioned } from "../../api.ts";
+import type { Deployment } from "../../deployments.ts";
+import { useEditing } from "../../editing.ts";
+import { leaving } from "../../history-guard.ts";
+import { nameOfLocation, useLacks, useLocations } from "../../locations.tsx";
+import { invalidate, useVersioned } from "../../queries.ts";
+import type { Target } from "../../runs.ts";
+import { announce } from "../../announcement.tsx";
+import { ConflictDialog } from "../conflict-dialog.tsx";
 import { bodyOf, draftOf, SHOWN } from "./deploy-draft.ts";
 import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployFields, useDelay } from "./deploy-fields.tsx";
-import { Dialog, DialogButtons, FaultDialog } from "./dialog.tsx";
-import { LeaveGuard } from "./leave-guard.tsx";
-import { Fault } from "./notice.tsx";
+import { Dialog, DialogButtons, FaultDialog } from "../dialog.tsx";
+import { LeaveGuard } from "../leave-guard.tsx";
+import { Fault } from "../notice.tsx";
 
 interface DeployChangeProps {
   readonly target: Target;

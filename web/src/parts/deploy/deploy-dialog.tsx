@@ -1,22 +1,22 @@
 // Creates deployments, one per chosen location.
-import { overviewKey } from "../call-overview.ts";
+import { overviewKey } from "../../call-overview.ts";
 import { useState } from "preact/hooks";
-import { send } from "../api.ts";
-import { useDeployments } from "../deployments.ts";
-import type { Deployment } from "../deployments.ts";
-import { useSending } from "../form.ts";
-import { leaving } from "../history-guard.ts";
-import { nameOfLocation, useLacks, useLocations, useLocationsRead } from "../locations.tsx";
-import { idOfDefault } from "../places.ts";
-import { invalidate } from "../queries.ts";
-import type { Target } from "../runs.ts";
-import { announce } from "../announcement.tsx";
+import { send } from "../../api.ts";
+import { useDeployments } from "../../deployments.ts";
+import type { Deployment } from "../../deployments.ts";
+import { useSending } from "../../form.ts";
+import { leaving } from "../../history-guard.ts";
+import { nameOfLocation, useLacks, useLocations, useLocationsRead } from "../../locations.tsx";
+import { idOfDefault } from "../../places.ts";
+import { invalidate } from "../../queries.ts";
+import type { Target } from "../../runs.ts";
+import { announce } from "../../announcement.tsx";
 import { bodyOf, newDraft, SHOWN } from "./deploy-draft.ts";
 import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployFields, useDelay } from "./deploy-fields.tsx";
-import { Dialog, DialogButtons, FaultDialog } from "./dialog.tsx";
-import { LeaveGuard } from "./leave-guard.tsx";
-import { Fault } from "./notice.tsx";
+import { Dialog, DialogButtons, FaultDialog } from "../dialog.tsx";
+import { LeaveGuard } from "../leave-guard.tsx";
+import { Fault } from "../notice.tsx";
 
 interface DeployDialogProps {
   readonly target: Target;

@@ -1,12 +1,12 @@
 // A chart over time or over another axis. It can be zoomed by dragging, buttons and keys, and read
 // as a table.
 import { useEffect, useRef, useState } from "preact/hooks";
-import "../styles/chart.css";
+import "../../styles/chart.css";
 import { ChartLegend } from "./chart-legend.tsx";
 import type { ChartSpec, Range } from "./chart-spec.ts";
 import { ChartTable } from "./chart-table.tsx";
 import type { Plot, PlotEvents } from "./plot.ts";
-import { isLocalTime, zoneName } from "./time.tsx";
+import { isLocalTime, zoneName } from "../time.tsx";
 import { ZoomButtons } from "./zoom-buttons.tsx";
 
 export interface ChartProps extends ChartSpec {

@@ -1,9 +1,9 @@
 // The legend of a chart, with the values of the point under the pointer, or else of the newest.
-import "../styles/phases.css";
-import { formatCount } from "../number.ts";
+import "../../styles/phases.css";
+import { formatCount } from "../../number.ts";
 import type { ChartSeries, ChartSpec } from "./chart-spec.ts";
-import { State } from "./state.tsx";
-import { formatTime } from "./time.tsx";
+import { State } from "../state.tsx";
+import { formatTime } from "../time.tsx";
 
 interface ChartLegendProps {
   readonly spec: ChartSpec;

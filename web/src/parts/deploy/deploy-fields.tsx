@@ -1,15 +1,15 @@
 // The fields of a deployment: where, how often, how long after the trigger; and when it runs next.
-import { proposalAt, runsOfSaved, useOwnDeployments } from "../deployments.ts";
-import type { Deployment } from "../deployments.ts";
-import type { Proposal } from "../../../src/model/spread.ts";
-import { delayInWords, FREQUENCY_CHOICES } from "../frequency.ts";
-import { now } from "../now.ts";
-import type { TargetKind } from "../runs.ts";
+import { proposalAt, runsOfSaved, useOwnDeployments } from "../../deployments.ts";
+import type { Deployment } from "../../deployments.ts";
+import type { Proposal } from "../../../../src/model/spread.ts";
+import { delayInWords, FREQUENCY_CHOICES } from "../../frequency.ts";
+import { now } from "../../now.ts";
+import type { TargetKind } from "../../runs.ts";
 import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployLocations } from "./deploy-locations.tsx";
-import { SelectField, TextField } from "./field.tsx";
-import { Time } from "./time.tsx";
-import "../styles/deploy.css";
+import { SelectField, TextField } from "../field.tsx";
+import { Time } from "../time.tsx";
+import "../../styles/deploy.css";
 
 const SHOWN_RUNS = 5;
 

@@ -1,5 +1,5 @@
 // What a chart shows: series over one x axis, and marks along it.
-import type { Phase } from "../../../src/model/timing.ts";
+import type { Phase } from "../../../../src/model/timing.ts";
 
 /** From and to, in the unit of the x axis. */
 export type Range = readonly [from: number, to: number];

@@ -1,6 +1,6 @@
 // A deployment as the fields hold it, and the body that saves it.
-import type { Deployment } from "../deployments.ts";
-import type { Target } from "../runs.ts";
+import type { Deployment } from "../../deployments.ts";
+import type { Target } from "../../runs.ts";
 
 /** Numbers are as they are typed. */
 export interface DeploymentDraft {

@@ -1,21 +1,21 @@
 // The deployments of a call or a workflow: where, how often, when next; to add, change and delete.
-import { overviewKey } from "../call-overview.ts";
+import { overviewKey } from "../../call-overview.ts";
 import { useState } from "preact/hooks";
-import { formatAgo } from "../clock.ts";
-import { nextRunOf, useDeployments } from "../deployments.ts";
-import type { Deployment } from "../deployments.ts";
-import { inWords } from "../frequency.ts";
-import { nameOfLocation, useLocations } from "../locations.tsx";
-import { useNow } from "../now.ts";
-import { invalidate } from "../queries.ts";
-import type { Target } from "../runs.ts";
-import { has, isMine } from "../session.ts";
-import { DeleteButton } from "./delete-button.tsx";
+import { formatAgo } from "../../clock.ts";
+import { nextRunOf, useDeployments } from "../../deployments.ts";
+import type { Deployment } from "../../deployments.ts";
+import { inWords } from "../../frequency.ts";
+import { nameOfLocation, useLocations } from "../../locations.tsx";
+import { useNow } from "../../now.ts";
+import { invalidate } from "../../queries.ts";
+import type { Target } from "../../runs.ts";
+import { has, isMine } from "../../session.ts";
+import { DeleteButton } from "../delete-button.tsx";
 import { DeployChange } from "./deploy-change.tsx";
 import { DeployDialog } from "./deploy-dialog.tsx";
-import { NoAgentMark } from "./no-agent.tsx";
-import { Fault, Loading } from "./notice.tsx";
-import { Time } from "./time.tsx";
+import { NoAgentMark } from "../no-agent.tsx";
+import { Fault, Loading } from "../notice.tsx";
+import { Time } from "../time.tsx";
 
 const SECOND_MS = 1000;
 

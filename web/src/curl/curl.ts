@@ -1,8 +1,8 @@
 // Parses a cURL command, as copied from a browser or documentation, into the request of a call.
 import { split } from "shlex";
-import type { KeyValue } from "../../src/model/fields.ts";
-import { isFramingHeader } from "../../src/model/framing-headers.ts";
-import { percentDecoded } from "../../src/model/percent-encoding.ts";
+import type { KeyValue } from "../../../src/model/fields.ts";
+import { isFramingHeader } from "../../../src/model/framing-headers.ts";
+import { percentDecoded } from "../../../src/model/percent-encoding.ts";
 import { applyOption } from "./curl-effects.ts";
 import type { BasicCredentials, Command } from "./curl-effects.ts";
 import { readOptions } from "./curl-options.ts";
