@@ -109,7 +109,7 @@ const RULES: Readonly<Record<string, Rule>> = {
       "doctor/",
       "config/",
       "store/inspection.ts",
-      "store/recent-runs.ts",
+      "store/results/recent-runs.ts",
       "store/records.ts",
     ],
     packages: [],
@@ -293,7 +293,7 @@ describe("the source", () => {
 
   it("names adapters in compose/ only", () => {
     const adapters =
-      /^src:(?:bus\/(?:in-process\.ts|nats\/)|store\/(?:open-store|sqlite|postgres)\.ts)/;
+      /^src:(?:bus\/(?:in-process\.ts|nats\/)|store\/(?:open-store|sqlite\/sqlite|postgres\/postgres)\.ts)/;
     const isPlace = (path: string): boolean => /^(?:compose|bus|store)\//.test(path);
     const found = offenders(({ path, imports }) =>
       isPlace(path) ? [] : imports.filter((to) => adapters.test(to)),

@@ -8,10 +8,10 @@ import { PHASES } from "../../src/model/timing.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { inTransaction } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
-import { changeStats, statChanges } from "../../src/store/fold.ts";
+import { changeStats, statChanges } from "../../src/store/stats/fold.ts";
 import { numberNames } from "../../src/store/names.ts";
-import { openPostgres } from "../../src/store/postgres.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { openPostgres } from "../../src/store/postgres/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Location } from "./database.ts";
 
 const HALF_HOUR_MS = 1_800_000;

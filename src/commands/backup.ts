@@ -4,8 +4,8 @@ import { existingSealerOf, MASTER_KEY_FILE, masterKeyOf } from "../compose/store
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
 import { systemClock } from "../runtime/clock.ts";
-import { backUp } from "../store/backup.ts";
-import type { Contents } from "../store/backup.ts";
+import { backUp } from "../store/backup/backup.ts";
+import type { Contents } from "../store/backup/backup.ts";
 import type { Context } from "./command.ts";
 import { existingDatabaseIn, inWords, showCopying, sizeOf } from "./database-file.ts";
 import type { DatabaseFile } from "./database-file.ts";

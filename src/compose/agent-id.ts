@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { lockForProcess } from "../store/process-lock.ts";
+import { lockForProcess } from "../store/sqlite/process-lock.ts";
 
 /**
  * Returns `count` ids, and a function that releases them. If those in the data folder cannot be

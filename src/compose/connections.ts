@@ -12,7 +12,7 @@ import type { Logger } from "../runtime/logger.ts";
 import { createRegistry } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 import { createDatabaseMetrics } from "../store/metrics.ts";
-import { lockForProcess } from "../store/process-lock.ts";
+import { lockForProcess } from "../store/sqlite/process-lock.ts";
 import type { Store } from "../store/store.ts";
 import { VERSION } from "../version.ts";
 import { claimAgentIds } from "./agent-id.ts";

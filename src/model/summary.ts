@@ -1,7 +1,7 @@
 // The summary of the calls of one period. Summaries merge in any order and any split: moments by
 // the pairwise formulas of Chan, Golub and LeVeque (1979), extended to the third by Pébay (2008),
 // "Formulas for robust, one-pass parallel computation of covariances and arbitrary-order
-// statistical moments". `src/store/fold.ts` has the same in SQL.
+// statistical moments". `src/store/stats/fold.ts` has the same in SQL.
 import hdr from "hdr-histogram-js";
 import { byPhase, PHASES } from "./timing.ts";
 import type { Phase } from "./timing.ts";

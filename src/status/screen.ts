@@ -6,7 +6,7 @@ import { count } from "../model/count.ts";
 import { formatPeriodTime } from "../model/instant.ts";
 import { categoryOf } from "../model/result.ts";
 import { BEAT_LEAD_MS, MINUTE_MS } from "../model/slots.ts";
-import type { FailingCall, RecentRuns } from "../store/recent-runs.ts";
+import type { FailingCall, RecentRuns } from "../store/results/recent-runs.ts";
 import { lengthOf } from "../doctor/amounts.ts";
 import type { LocationView, ProcessView, ServiceView, Snapshot } from "./snapshot.ts";
 

@@ -9,7 +9,7 @@ import { readSamples } from "../runtime/metric-samples.ts";
 import { readinessIn } from "../runtime/ops-client.ts";
 import type { OpsAnswer } from "../runtime/ops-client.ts";
 import type { Inspection } from "../store/inspection.ts";
-import type { FailingCall, RecentRuns } from "../store/recent-runs.ts";
+import type { FailingCall, RecentRuns } from "../store/results/recent-runs.ts";
 import type { Lease, PendingAt } from "../store/records.ts";
 
 export interface Sources {

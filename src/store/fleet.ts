@@ -9,8 +9,8 @@ import type { Database } from "./database.ts";
 import { textAt } from "./database.ts";
 import { cursorOf } from "./leases.ts";
 import type { PendingAt } from "./records.ts";
-import { FOR_EVER } from "./schedules.ts";
-import { listStale } from "./stale-insights.ts";
+import { FOR_EVER } from "./ledger/schedules.ts";
+import { listStale } from "./insights/stale-insights.ts";
 
 /** A page of deployments, counted. */
 export interface CountedDeployments {

@@ -8,17 +8,17 @@ import { createSealer } from "../runtime/sealer.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
 import { countAll } from "./database.ts";
-import type { Sealing } from "./documents.ts";
-import { createLedgerAudit } from "./ledger-audit.ts";
-import { assertKeysHeld } from "./master-keys.ts";
+import type { Sealing } from "./documents/documents.ts";
+import { createLedgerAudit } from "./ledger/ledger-audit.ts";
+import { assertKeysHeld } from "./keys/master-keys.ts";
 import { hasTable, schemaState } from "./migrate.ts";
 import { explained } from "./open-store.ts";
 import type { StoreOptions } from "./open-store.ts";
-import { securedUrl } from "./postgres-tls.ts";
+import { securedUrl } from "./postgres/postgres-tls.ts";
 import type { Lease } from "./records.ts";
-import { createRecentRuns } from "./recent-runs.ts";
-import { FOR_EVER } from "./schedules.ts";
-import { openSqlite } from "./sqlite.ts";
+import { createRecentRuns } from "./results/recent-runs.ts";
+import { FOR_EVER } from "./ledger/schedules.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
 import { createStore } from "./store.ts";
 
 export interface InspectionOptions {
@@ -47,7 +47,7 @@ export async function openInspection({ location, clock }: InspectionOptions) {
 
 async function openToRead(location: StoreOptions["location"], clock: Clock): Promise<Database> {
   if ("url" in location) {
-    const { openPostgres } = await import("./postgres.ts");
+    const { openPostgres } = await import("./postgres/postgres.ts");
     return openPostgres({ ...location, maxConnections: 2, readOnly: true });
   }
   const { file: path } = location;

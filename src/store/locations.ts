@@ -1,7 +1,7 @@
 // Stores locations and the versions of their keys.
 import type { KeyState } from "../model/location-key.ts";
 import type { Database } from "./database.ts";
-import { FOR_EVER } from "./schedules.ts";
+import { FOR_EVER } from "./ledger/schedules.ts";
 import type { StoredLocation } from "./records.ts";
 
 export const createLocationStore = ({ kysely, rowLocks }: Database) => ({

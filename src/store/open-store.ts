@@ -5,8 +5,8 @@ import type { Clock } from "../runtime/clock.ts";
 import { codeOf } from "../runtime/error-code.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
-import type { Sealing } from "./documents.ts";
-import { assertKeysHeld } from "./master-keys.ts";
+import type { Sealing } from "./documents/documents.ts";
+import { assertKeysHeld } from "./keys/master-keys.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
 import {
   assertMigrated,
@@ -16,9 +16,9 @@ import {
   migrate,
   NEWEST,
 } from "./migrate.ts";
-import type { PostgresOptions } from "./postgres.ts";
-import { isTlsFault, tlsAdvice } from "./postgres-tls.ts";
-import { openSqlite } from "./sqlite.ts";
+import type { PostgresOptions } from "./postgres/postgres.ts";
+import { isTlsFault, tlsAdvice } from "./postgres/postgres-tls.ts";
+import { openSqlite } from "./sqlite/sqlite.ts";
 import { createStore } from "./store.ts";
 import type { Store } from "./store.ts";
 
@@ -100,7 +100,7 @@ export async function migrateStore({
 }
 
 /** Loads the PostgreSQL packages, which a file database does not need. */
-const loadPostgres = () => import("./postgres.ts");
+const loadPostgres = () => import("./postgres/postgres.ts");
 
 /** Migrates without a statement timeout: a large table takes its time. */
 async function migrateServer(server: Server): Promise<string[]> {

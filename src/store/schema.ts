@@ -13,7 +13,7 @@ import type {
   StatBucketsTable,
   StatsTable,
   WorkflowResultsTable,
-} from "./result-tables.ts";
+} from "./results/result-tables.ts";
 
 interface DocumentsTable extends Ownership {
   id: string;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { RESOURCE_SCHEMAS } from "../../src/model/resources.ts";
 import { secretPaths } from "../../src/model/secrets.ts";
-import { SEALED_KINDS } from "../../src/store/sealed-documents.ts";
+import { SEALED_KINDS } from "../../src/store/documents/sealed-documents.ts";
 import { startApi } from "../support/api.ts";
 import type { Created, TestApi } from "../support/api.ts";
 

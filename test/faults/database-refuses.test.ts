@@ -5,7 +5,7 @@ import { expect, inject, it } from "vitest";
 import { toAnswer } from "../../src/api/http/errors.ts";
 import { inTransaction } from "../../src/store/database.ts";
 import { isUnavailable } from "../../src/model/errors.ts";
-import { openPostgres } from "../../src/store/postgres.ts";
+import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { oneLine, runSonde } from "../support/process.ts";
 

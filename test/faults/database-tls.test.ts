@@ -10,7 +10,7 @@ import { isUnavailable } from "../../src/model/errors.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createSealer } from "../../src/runtime/sealer.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { openPostgres } from "../../src/store/postgres.ts";
+import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import { createCertificates } from "../support/certificates.ts";
 import { startPostgres } from "../support/postgres.ts";
 import type { PostgresServer } from "../support/postgres.ts";

@@ -7,7 +7,7 @@ import { Migrator } from "kysely/migration";
 import { Client } from "pg";
 import { describe, expect, inject, it } from "vitest";
 import { MIGRATIONS, NEWEST } from "../../src/store/migrate.ts";
-import { openPostgres } from "../../src/store/postgres.ts";
+import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { Schema } from "../../src/store/schema.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { oneLine, runSonde, startSonde } from "../support/process.ts";

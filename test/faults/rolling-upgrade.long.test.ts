@@ -2,7 +2,7 @@
 // serve: no due slot is lost or counted twice.
 import { expect, inject, it, vi } from "vitest";
 import type { Schedule } from "../../src/store/records.ts";
-import { openPostgres } from "../../src/store/postgres.ts";
+import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { httpClient } from "../support/client.ts";
 import type { Client } from "../support/client.ts";

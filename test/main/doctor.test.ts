@@ -12,7 +12,7 @@ import { DoctorReportSchema } from "../../src/doctor/finding.ts";
 import type { DoctorReport, State } from "../../src/doctor/finding.ts";
 import { createValidator } from "../../src/model/validate.ts";
 import { locationKeyOf } from "../../src/runtime/derived-keys.ts";
-import { openPostgres } from "../../src/store/postgres.ts";
+import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import { freePort } from "../support/free-port.ts";
 import { natsAccounts } from "../support/nats-accounts.ts";
 import { startNatsServer } from "../support/nats-server.ts";

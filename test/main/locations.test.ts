@@ -5,8 +5,8 @@ import { rootCertificates } from "node:tls";
 import { nkeys } from "@nats-io/transport-node";
 import { describe, expect, it } from "vitest";
 import { runCommand } from "../../src/commands/command-line.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
-import { createScheduleStore } from "../../src/store/schedules.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
+import { createScheduleStore } from "../../src/store/ledger/schedules.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { makeFolder } from "../support/process.ts";
 

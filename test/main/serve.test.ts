@@ -9,7 +9,7 @@ import { sql } from "kysely";
 import { describe, expect, inject, it } from "vitest";
 import { slotOf } from "../../src/model/slots.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { openPostgres } from "../../src/store/postgres.ts";
+import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import { freePort } from "../support/free-port.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { startNatsServer } from "../support/nats-server.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { RECORDED_FROM_START } from "../../src/model/recorded.ts";
 import type { RecordedBatch, RecordedPlace } from "../../src/model/recorded.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { openPostgres } from "../../src/store/postgres.ts";
+import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aReport, aRun, aWorkflowReport } from "../support/runs.ts";
 import type { Outcome } from "../support/runs.ts";

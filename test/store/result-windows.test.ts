@@ -1,6 +1,6 @@
 // The windows in which PostgreSQL looks for pages of a call's results.
 import { describe, expect, it } from "vitest";
-import { windowsOf } from "../../src/store/result-windows.ts";
+import { windowsOf } from "../../src/store/results/result-windows.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

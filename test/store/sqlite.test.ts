@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { CompiledQuery } from "kysely";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 
 function openDatabase() {
   const folder = mkdtempSync(join(tmpdir(), "sonde-sqlite-"));

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client, Pool } from "pg";
 import type { Certificate } from "./certificates.ts";
-import { isRefused } from "../../src/store/postgres.ts";
+import { isRefused } from "../../src/store/postgres/postgres.ts";
 import { freePort } from "./free-port.ts";
 import { findPostgres } from "./programs.ts";
 

@@ -1,8 +1,8 @@
 // Connects to a test database; reads its document rows, and damages the secrets in them.
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Database } from "../../src/store/database.ts";
-import { openPostgres } from "../../src/store/postgres.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { openPostgres } from "../../src/store/postgres/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { TestDatabase } from "./stores.ts";
 
 type Stored = Pick<TestDatabase, "location">;

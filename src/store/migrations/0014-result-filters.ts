@@ -1,5 +1,5 @@
 // Indexes a call's results by location and outcome, in creation order. One index serves all lists,
-// since every result pays for each index: src/store/result-pages.ts merges the groups.
+// since every result pays for each index: src/store/results/result-pages.ts merges the groups.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
