@@ -3,7 +3,7 @@ import type { Sealer } from "../runtime/sealer.ts";
 import type { Database } from "./database.ts";
 import type { Sealing } from "./documents/documents.ts";
 import type { KeptAnswer } from "./records.ts";
-import { registerKey } from "./keys/sealing-keys.ts";
+import { registerKey } from "./sealing-keys.ts";
 
 const placeOf = (id: string) => `kept_answers/${id}`;
 

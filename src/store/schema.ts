@@ -13,7 +13,7 @@ import type {
   StatBucketsTable,
   StatsTable,
   WorkflowResultsTable,
-} from "./results/result-tables.ts";
+} from "./result-tables.ts";
 
 interface DocumentsTable extends Ownership {
   id: string;

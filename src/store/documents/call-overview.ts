@@ -15,7 +15,7 @@ import { isTrue } from "../ledger/recorded.ts";
 import type { Page } from "../records.ts";
 import { readNewestAt } from "../results/newest-results.ts";
 import type { CallAt, NewestResult } from "../results/newest-results.ts";
-import { expiredBefore, growingRanges, nearStarts } from "../results/result-days.ts";
+import { expiredBefore, growingRanges, nearStarts } from "../result-days.ts";
 
 export interface ListedCall extends Owned {
   readonly id: string;

@@ -17,7 +17,7 @@ import type { Filters, NewDocument, Page, StoredDocument, StoredVariable } from 
 import { DUE_WHEN_WRITTEN, renewTokensOf } from "./renewals.ts";
 import { countInserted, countReplaced } from "./usage.ts";
 import { openDocument, sealDocument, SEALED_KINDS } from "./sealed-documents.ts";
-import { registerKey } from "../keys/sealing-keys.ts";
+import { registerKey } from "../sealing-keys.ts";
 
 /** Seals secret fields on the way in and opens them on the way out. */
 export interface Sealing {

@@ -6,7 +6,7 @@ import type { CountedLatency, HourResults } from "../../model/insight-report.ts"
 import type { LocationSpread } from "../../model/score.ts";
 import type { Database } from "../database.ts";
 import { numberOf } from "../names.ts";
-import { idsOfStarts } from "../results/result-days.ts";
+import { idsOfStarts } from "../result-days.ts";
 
 /** From `from` (inclusive) to `to` (exclusive), in epoch milliseconds. */
 export interface ResultRange {

@@ -8,7 +8,7 @@ import type { Sealing } from "../documents/documents.ts";
 import { resealAnswer } from "../kept-answers.ts";
 import type { RotationStep } from "../records.ts";
 import { resealDocument, SEALED_KINDS } from "../documents/sealed-documents.ts";
-import { checkPlace, registerKey } from "./sealing-keys.ts";
+import { checkPlace, registerKey } from "../sealing-keys.ts";
 
 const BATCH = 100;
 

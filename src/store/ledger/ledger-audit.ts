@@ -6,7 +6,7 @@ import { encodeTime, TIME_DIGITS } from "../../runtime/ids.ts";
 import type { Database } from "../database.ts";
 import { countAll, textAt } from "../database.ts";
 import type { PendingAt } from "../records.ts";
-import { idsBetween } from "../results/result-days.ts";
+import { idsBetween } from "../result-days.ts";
 import { numberOf } from "../names.ts";
 import { FOR_EVER } from "./schedules.ts";
 

@@ -2,8 +2,8 @@
 import { resultWithoutCall, workflowResultWithoutCalls } from "../../model/result-without-call.ts";
 import type { Database } from "../database.ts";
 import { isAmong, textAt } from "../database.ts";
-import { lockOrders, lockOutcomes, storeOutcomes } from "../results/outcome-rows.ts";
-import type { Order, Outcome } from "../results/outcome-rows.ts";
+import { lockOrders, lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
+import type { Order, Outcome } from "./outcome-rows.ts";
 import { removePending } from "./pending-runs.ts";
 import type { MissedRun } from "../records.ts";
 

@@ -8,7 +8,7 @@ import { latencyOf } from "../../model/result.ts";
 import type { ResultCode } from "../../model/result.ts";
 import type { Database } from "../database.ts";
 import { numberOf, numbersOf } from "../names.ts";
-import { idsOfStarts } from "./result-days.ts";
+import { idsOfStarts } from "../result-days.ts";
 
 /**
  * Days to search, in UTC, up to and including today. A deployment has an outcome each day, except

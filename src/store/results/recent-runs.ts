@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { ResultCode } from "../../model/result.ts";
 import type { Database } from "../database.ts";
 import { textAt } from "../database.ts";
-import { idsBetween } from "./result-days.ts";
+import { idsBetween } from "../result-days.ts";
 import { numberOf } from "../names.ts";
 
 /** Runs are found by the trigger time in their ids, so those with a longer delay are left out. */

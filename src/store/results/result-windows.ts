@@ -8,8 +8,8 @@ import { decodeTime } from "../../runtime/ids.ts";
 import type { Database } from "../database.ts";
 import { numberOf, numbersAmong } from "../names.ts";
 import type { ResultPage } from "../records.ts";
-import { expiredBefore, idsBetween, readSpans } from "./result-days.ts";
-import type { Spans, TimeRange } from "./result-days.ts";
+import { expiredBefore, idsBetween, readSpans } from "../result-days.ts";
+import type { Spans, TimeRange } from "../result-days.ts";
 
 /** How many results that match a page's filter started on a day. */
 export interface CountedDay {

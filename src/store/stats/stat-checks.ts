@@ -16,7 +16,7 @@ import type { Database } from "../database.ts";
 import { countAll, inSnapshot, inTransaction } from "../database.ts";
 import { lockStat, replaceStat } from "./fold.ts";
 import { numberNames, numberOf } from "../names.ts";
-import { completeSince, idsOfStarts } from "../results/result-days.ts";
+import { completeSince, idsOfStarts } from "../result-days.ts";
 import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
 
 export const createStatCheckStore = (database: Database) => ({

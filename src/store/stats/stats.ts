@@ -20,8 +20,8 @@ import {
   idsOfStarts,
   joinedHours,
   nearStarts,
-} from "../results/result-days.ts";
-import type { TimeRange } from "../results/result-days.ts";
+} from "../result-days.ts";
+import type { TimeRange } from "../result-days.ts";
 import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
 import type { SummaryRow } from "./summary-rows.ts";
 

@@ -14,7 +14,7 @@ import type { DividedTable } from "../postgres/partitions.ts";
 import { openPostgres } from "../postgres/postgres.ts";
 import type { PostgresOptions } from "../postgres/postgres.ts";
 import { explainedOf, migrateStore } from "../open-store.ts";
-import { noteSpans } from "../results/result-days.ts";
+import { noteSpans } from "../result-days.ts";
 import { checkTable } from "./transfer-check.ts";
 import { columnsOf, TABLES, tablesWithRows } from "./transfer-tables.ts";
 import type { Column, Table } from "./transfer-tables.ts";

@@ -10,12 +10,18 @@ import { inTransaction, isAmong } from "../database.ts";
 import { namesOf } from "../names.ts";
 import { lockOrders, lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
 import type { Order, Outcome } from "./outcome-rows.ts";
-import { removePending } from "../ledger/pending-runs.ts";
-import { recordMissed } from "../ledger/missed-runs.ts";
+import { removePending } from "./pending-runs.ts";
+import { recordMissed } from "./missed-runs.ts";
 import type { MissedRun, Recorded, ResultPage } from "../records.ts";
-import { idsOnPage } from "./result-pages.ts";
-import { numbersIn, RESULT_COLUMNS, toContent, toContext, toResult } from "./result-row.ts";
-import { workflowIdsOnPage } from "./workflow-result-pages.ts";
+import { idsOnPage } from "../results/result-pages.ts";
+import {
+  numbersIn,
+  RESULT_COLUMNS,
+  toContent,
+  toContext,
+  toResult,
+} from "../results/result-row.ts";
+import { workflowIdsOnPage } from "../results/workflow-result-pages.ts";
 
 export function createResultStore(database: Database) {
   const rows = (ids: readonly string[]) =>

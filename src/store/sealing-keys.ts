@@ -1,6 +1,6 @@
 // Records which master keys the database's values are sealed with.
-import type { Sealer } from "../../runtime/sealer.ts";
-import type { Database } from "../database.ts";
+import type { Sealer } from "../runtime/sealer.ts";
+import type { Database } from "./database.ts";
 
 const CHECK_TEXT = "sonde";
 

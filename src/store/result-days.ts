@@ -3,13 +3,13 @@
 // longer than most queries.
 import { sql } from "kysely";
 import type { RawBuilder } from "kysely";
-import { DAY_MS, HOUR_MS } from "../../model/periods.ts";
-import { expiredIdsBefore, RETENTION_LEASE } from "../../model/retention.ts";
-import { decodeTime, encodeTime } from "../../runtime/ids.ts";
-import type { BulkRow } from "../bulk.ts";
-import type { Database } from "../database.ts";
-import { cursorOf } from "../leases.ts";
-import type { Direction } from "../records.ts";
+import { DAY_MS, HOUR_MS } from "../model/periods.ts";
+import { expiredIdsBefore, RETENTION_LEASE } from "../model/retention.ts";
+import { decodeTime, encodeTime } from "../runtime/ids.ts";
+import type { BulkRow } from "./bulk.ts";
+import type { Database } from "./database.ts";
+import { cursorOf } from "./leases.ts";
+import type { Direction } from "./records.ts";
 
 export interface TimeRange {
   readonly start: number;

@@ -1,18 +1,18 @@
 // Removes expired rows, oldest first, in batches sized and paced by the caller.
 import { sql } from "kysely";
 import type { Kysely, RawBuilder } from "kysely";
-import { COUNTING_LEASE, expiredIdsBefore, PERCENTILES_LEASE } from "../../model/retention.ts";
-import type { Batch, ExpiringKind, KeptFrom, Removed } from "../../model/retention.ts";
-import { decodeTime, encodeTime } from "../../runtime/ids.ts";
-import type { Database } from "../database.ts";
-import { inTransaction, isAmong } from "../database.ts";
-import { removeHours, removePercentiles } from "../stats/expired-stats.ts";
-import { cursorOf } from "../leases.ts";
-import { numberOf } from "../names.ts";
-import { dropPartition, makePartitions, partitionsOf } from "../postgres/partitions.ts";
-import type { DividedTable, Partition } from "../postgres/partitions.ts";
+import { COUNTING_LEASE, expiredIdsBefore, PERCENTILES_LEASE } from "../model/retention.ts";
+import type { Batch, ExpiringKind, KeptFrom, Removed } from "../model/retention.ts";
+import { decodeTime, encodeTime } from "../runtime/ids.ts";
+import type { Database } from "./database.ts";
+import { inTransaction, isAmong } from "./database.ts";
+import { removeHours, removePercentiles } from "./stats/expired-stats.ts";
+import { cursorOf } from "./leases.ts";
+import { numberOf } from "./names.ts";
+import { dropPartition, makePartitions, partitionsOf } from "./postgres/partitions.ts";
+import type { DividedTable, Partition } from "./postgres/partitions.ts";
 import { completeSince } from "./result-days.ts";
-import type { Schema } from "../schema.ts";
+import type { Schema } from "./schema.ts";
 
 export const createRetentionStore = (database: Database) => ({
   /**

@@ -15,8 +15,8 @@ import { changeStats, statChanges } from "../stats/fold.ts";
 import type { CountedPlace } from "../stats/fold.ts";
 import { namesOf, numberNames } from "../names.ts";
 import type { PendingRun } from "../records.ts";
-import { noteRecorded } from "../ledger/recorded.ts";
-import { noteSpans } from "./result-days.ts";
+import { noteRecorded } from "./recorded.ts";
+import { noteSpans } from "../result-days.ts";
 import {
   INSERT_DETAILS,
   INSERT_RESULTS,
@@ -24,7 +24,7 @@ import {
   toContextRow,
   toDetailsRow,
   toRow,
-} from "./result-row.ts";
+} from "../results/result-row.ts";
 import { markLate } from "../insights/stale-insights.ts";
 
 /** The part of an ordered run that its report must match. */
