@@ -8,7 +8,7 @@ import { hashApiKey, isApiKey } from "../runtime/api-key.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { ApiKey } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import type { Endpoint } from "./http/endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
 import { clientAddress } from "./http/proxies.ts";
 import { assertSameOrigin, isUse, sessionSecretOf } from "./http/session-cookie.ts";
 import { isSignInCode, keyOfSession, spendSignInCode } from "./sessions.ts";

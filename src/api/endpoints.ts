@@ -1,5 +1,5 @@
 // Every endpoint of the interface.
-import type { Endpoint, EndpointDeps } from "./http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "./endpoint.ts";
 import { apiKeyEndpoints } from "./routes/api-keys.ts";
 import { auditEndpoints } from "./routes/audit.ts";
 import { authSettingEndpoints } from "./routes/auth-settings.ts";

@@ -11,7 +11,7 @@ import { formatInstant } from "../model/instant.ts";
 import type { Resource } from "../model/resource.ts";
 import type { NewDocument, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import type { ApiRequest } from "./http/endpoint.ts";
+import type { ApiRequest } from "./endpoint.ts";
 
 /** A change in progress. */
 export interface Change {

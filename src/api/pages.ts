@@ -5,7 +5,7 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../model/errors.ts";
 import { installed } from "../runtime/installation.ts";
-import { entityTag } from "./http/serve-endpoint.ts";
+import { entityTag } from "./serve-endpoint.ts";
 
 const DIST = installed("web/dist/");
 

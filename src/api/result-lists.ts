@@ -4,7 +4,7 @@ import type { ResultCode } from "../model/result.ts";
 import { codesOfType, STAT_TYPES } from "../model/stat.ts";
 import type { PendingRun, ResultPage } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import type { EndpointDeps } from "./http/endpoint.ts";
+import type { EndpointDeps } from "./endpoint.ts";
 import { listPage } from "./http/paging.ts";
 import type { List, ListRequest } from "./http/paging.ts";
 import { assertRange, bound, choice, LIST_PAGING, optional } from "./http/parameters.ts";

@@ -13,7 +13,7 @@ import { show } from "../model/validate.ts";
 import { newId } from "../runtime/ids.ts";
 import type { PendingRun, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import type { ApiRequest, EndpointDeps } from "./http/endpoint.ts";
+import type { ApiRequest, EndpointDeps } from "./endpoint.ts";
 import { integer } from "./http/parameters.ts";
 import { visible } from "./owned-documents.ts";
 import { resolveLocation } from "./requested-location.ts";

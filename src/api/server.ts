@@ -13,19 +13,19 @@ import type { Budgets } from "./budgets.ts";
 import type { Limits } from "./budgets.ts";
 import { createEvents } from "./events.ts";
 import { createExports } from "./exports.ts";
-import type { Endpoint } from "./http/endpoint.ts";
+import type { Endpoint } from "./endpoint.ts";
 import {
   answerClientError,
   answerError,
   answerExpectation,
   SAFE_HEADERS,
   withoutRoute,
-} from "./http/error-answers.ts";
+} from "./error-answers.ts";
 import { HttpError } from "./http/errors.ts";
 import { acceptJsonBodies } from "./http/json-body.ts";
 import { createCursors } from "./http/paging.ts";
 import { trustedProxies } from "./http/proxies.ts";
-import { serveEndpoint } from "./http/serve-endpoint.ts";
+import { serveEndpoint } from "./serve-endpoint.ts";
 import { endUnused } from "./http/unused-connections.ts";
 import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";

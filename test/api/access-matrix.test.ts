@@ -6,7 +6,7 @@ import { periodStart } from "../../src/model/periods.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { ACCESS_LEVELS } from "../../src/model/access.ts";
 import type { AccessLevel } from "../../src/model/access.ts";
-import type { Endpoint } from "../../src/api/http/endpoint.ts";
+import type { Endpoint } from "../../src/api/endpoint.ts";
 import { startApi } from "../support/api.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Answer, Caller, Sent, TestApi } from "../support/api.ts";

@@ -1,7 +1,7 @@
 // Completes the OpenAPI document: an example for every parameter, body and answer, and whether a
 // body is required.
 import type { SwaggerTransformObject } from "@fastify/swagger";
-import type { DescribedHeader, Endpoint } from "../http/endpoint.ts";
+import type { DescribedHeader, Endpoint } from "../endpoint.ts";
 import { EXAMPLE_ETAG, bodyExample, exampleOf } from "./examples.ts";
 import { errorsOf } from "./words.ts";
 

@@ -6,9 +6,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import { notFound } from "../../model/errors.ts";
-import type { Endpoint } from "../http/endpoint.ts";
+import type { Endpoint } from "../endpoint.ts";
 import { toAnswer } from "../http/errors.ts";
-import { API_PREFIX, entityTag } from "../http/serve-endpoint.ts";
+import { API_PREFIX, entityTag } from "../serve-endpoint.ts";
 import { describe, openApiOptions, sharedSchemas } from "./openapi.ts";
 import type { Described } from "./openapi.ts";
 

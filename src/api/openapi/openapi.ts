@@ -2,7 +2,7 @@
 import type { FastifySchema } from "fastify";
 import type { FastifyDynamicSwaggerOptions } from "@fastify/swagger";
 import type { TSchema } from "typebox";
-import type { Endpoint, Method } from "../http/endpoint.ts";
+import type { Endpoint, Method } from "../endpoint.ts";
 import { isRepeatable } from "../idempotency.ts";
 import { finishDocument } from "./document.ts";
 import { EXAMPLE_ETAG } from "./examples.ts";

@@ -1,7 +1,7 @@
 // Descriptions of tags, path parameters and errors, which endpoints share in the OpenAPI document.
 import { ACCESS_LEVELS } from "../../model/access.ts";
 import { EXAMPLE } from "../../model/fields.ts";
-import type { Endpoint } from "../http/endpoint.ts";
+import type { Endpoint } from "../endpoint.ts";
 
 /** In the order of the document. */
 export const TAGS: Readonly<Record<string, string>> = {

@@ -10,8 +10,8 @@ import { newId } from "../../runtime/ids.ts";
 import type { ApiKey } from "../../store/records.ts";
 import type { Budgets } from "../budgets.ts";
 import { StatusSchema } from "../crud.ts";
-import { defineEndpoint, named } from "../http/endpoint.ts";
-import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { defineEndpoint, named } from "../endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf, listPage } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
 

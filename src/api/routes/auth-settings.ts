@@ -7,7 +7,7 @@ import { toDomain } from "../../model/domain.ts";
 import { afterChange } from "../../model/token-destination.ts";
 import { tokenResource } from "../../model/token.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { assertUnused, follow } from "../owned-documents.ts";
 import type { Change, DocumentHooks } from "../owned-documents.ts";
 

@@ -6,8 +6,8 @@ import { Hostname, Id, LocationRef, Name, Owner, Timestamp, nullable } from "../
 import { RESULT_CODES, ResultCategorySchema } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";
 import { asListed, overviewOf } from "../call-overview.ts";
-import { defineEndpoint, named } from "../http/endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { defineEndpoint, named } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf, listPage, MAX_PAGE_BYTES } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
 import { visible } from "../owned-documents.ts";

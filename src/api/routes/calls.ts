@@ -14,7 +14,7 @@ import { show } from "../../model/validate.ts";
 import { withoutCall, workflowResource } from "../../model/workflow.ts";
 import type { Store } from "../../store/store.ts";
 import { filteredList, getEndpoint, writeEndpoints } from "../crud.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { text } from "../http/parameters.ts";
 import { follow } from "../owned-documents.ts";
 import type { Change } from "../owned-documents.ts";

@@ -9,7 +9,7 @@ import { invalid } from "../../model/errors.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
 import type { Store } from "../../store/store.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import type { Change, DocumentHooks } from "../owned-documents.ts";
 import { holdLocation } from "../requested-location.ts";
 

@@ -4,7 +4,7 @@ import { RESULT_CODES } from "../../model/result.ts";
 import { BANDS, SCORE_VERSION } from "../../model/score.ts";
 import { PHASES } from "../../model/timing.ts";
 import { Type } from "../../model/type.ts";
-import { named } from "../http/endpoint.ts";
+import { named } from "../endpoint.ts";
 import { LIST_PAGING, text, truth, truthOrNone } from "../http/parameters.ts";
 
 export const RANKED_PERIODS = 8;

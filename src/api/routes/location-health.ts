@@ -3,8 +3,8 @@
 import { Timestamp, nullable } from "../../model/fields.ts";
 import { formatInstant } from "../../model/instant.ts";
 import { Type } from "../../model/type.ts";
-import { defineEndpoint, named } from "../http/endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { defineEndpoint, named } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";
 import { createLocationHealth, MOST_PENDING, MOST_RESULTS } from "../location-health.ts";

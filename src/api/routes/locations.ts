@@ -5,8 +5,8 @@ import { EXAMPLE, LocationRef, Timestamp, mark, nullable } from "../../model/fie
 import { formatInstant } from "../../model/instant.ts";
 import { Type } from "../../model/type.ts";
 import type { StoredLocation } from "../../store/records.ts";
-import { defineEndpoint, named } from "../http/endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { defineEndpoint, named } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf, listPage } from "../http/paging.ts";
 import type { ListRequest } from "../http/paging.ts";
 import { LIST_PAGING } from "../http/parameters.ts";

@@ -4,7 +4,7 @@ import { callIdsOf, reportResource, withRows } from "../../model/report.ts";
 import type { Report, ReportRow } from "../../model/report.ts";
 import { show, summarizeFaults } from "../../model/validate.ts";
 import { getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import type { Change, DocumentHooks } from "../owned-documents.ts";
 import { callsSharing } from "../shared-calls.ts";
 import { chooseLocation, knownLocations } from "../requested-location.ts";

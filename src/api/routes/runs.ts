@@ -5,8 +5,8 @@ import { Id, LocationRef } from "../../model/fields.ts";
 import { Type } from "../../model/type.ts";
 import { createValidator } from "../../model/validate.ts";
 import { workflowResource } from "../../model/workflow.ts";
-import { defineEndpoint, named, withoutDefaults } from "../http/endpoint.ts";
-import type { ApiRequest, Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { defineEndpoint, named, withoutDefaults } from "../endpoint.ts";
+import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
 import { RUN_FIELDS, RUN_PARAMETERS, runNow } from "../run-now.ts";
 
 const CallRunBody = Type.Object(RUN_FIELDS, { additionalProperties: false });

@@ -4,8 +4,8 @@ import { Id, Org, Owner } from "../../model/fields.ts";
 import { Type } from "../../model/type.ts";
 import { createValidator } from "../../model/validate.ts";
 import { StatusSchema } from "../crud.ts";
-import { defineEndpoint, named } from "../http/endpoint.ts";
-import type { Endpoint, Reply } from "../http/endpoint.ts";
+import { defineEndpoint, named } from "../endpoint.ts";
+import type { Endpoint, Reply } from "../endpoint.ts";
 import { closeSession, openSession } from "../sessions.ts";
 import { AccessLevelSchema } from "./api-keys.ts";
 

@@ -4,7 +4,7 @@ import { PERIOD_KINDS } from "../../model/periods.ts";
 import { STAT_TYPES } from "../../model/stat.ts";
 import { PHASES } from "../../model/timing.ts";
 import { Type } from "../../model/type.ts";
-import { named } from "../http/endpoint.ts";
+import { named } from "../endpoint.ts";
 import { choice, CURSOR, instant, readInteger } from "../http/parameters.ts";
 import type { Parameter } from "../http/parameters.ts";
 import { PageMetaSchema } from "../http/paging.ts";

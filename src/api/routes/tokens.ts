@@ -8,7 +8,7 @@ import { ofSetting, tokenResource } from "../../model/token.ts";
 import type { Token } from "../../model/token.ts";
 import { show } from "../../model/validate.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { assertUnused } from "../owned-documents.ts";
 import type { Change, DocumentHooks } from "../owned-documents.ts";
 

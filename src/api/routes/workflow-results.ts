@@ -15,8 +15,8 @@ import { QUEUED, workflowResultWithoutCalls } from "../../model/result-without-c
 import { stepIds } from "../../runtime/ids.ts";
 import type { PendingRun, StoredDocument } from "../../store/records.ts";
 import type { Store } from "../../store/store.ts";
-import { defineEndpoint, named } from "../http/endpoint.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import { defineEndpoint, named } from "../endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf } from "../http/paging.ts";
 import { visible } from "../owned-documents.ts";
 import { listResults, RESULT_LIST } from "../result-lists.ts";

@@ -5,7 +5,7 @@ import { show, summarizeFaults } from "../../model/validate.ts";
 import { workflowResource } from "../../model/workflow.ts";
 import type { Workflow } from "../../model/workflow.ts";
 import { filteredList, getEndpoint, listEndpoint, writeEndpoints } from "../crud.ts";
-import type { Endpoint, EndpointDeps } from "../http/endpoint.ts";
+import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import type { Change } from "../owned-documents.ts";
 import { removeDeploymentsOf } from "./deployments.ts";
 import { workflowRunEndpoints } from "./runs.ts";

@@ -2,21 +2,21 @@
 // answer.
 import { hash } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { AppError, notFound } from "../../model/errors.ts";
-import type { Principal } from "../../model/access.ts";
-import type { Logger } from "../../runtime/logger.ts";
-import type { Store } from "../../store/store.ts";
-import type { Authenticate } from "../authenticate.ts";
-import type { Budgets } from "../budgets.ts";
-import { carryOut } from "../change.ts";
-import { LONGEST_SESSION_MS } from "../sessions.ts";
-import { forget, isRepeatable, toRepeatable } from "../idempotency.ts";
+import { AppError, notFound } from "../model/errors.ts";
+import type { Principal } from "../model/access.ts";
+import type { Logger } from "../runtime/logger.ts";
+import type { Store } from "../store/store.ts";
+import type { Authenticate } from "./authenticate.ts";
+import type { Budgets } from "./budgets.ts";
+import { carryOut } from "./change.ts";
+import { LONGEST_SESSION_MS } from "./sessions.ts";
+import { forget, isRepeatable, toRepeatable } from "./idempotency.ts";
 import type { ApiRequest, Endpoint, Reply } from "./endpoint.ts";
-import { clientAddress } from "./proxies.ts";
-import { readParameters } from "./parameters.ts";
-import { sessionCookie } from "./session-cookie.ts";
-import { sendStreamed } from "./streamed-answer.ts";
-import type { StreamedAnswer } from "./streamed-answer.ts";
+import { clientAddress } from "./http/proxies.ts";
+import { readParameters } from "./http/parameters.ts";
+import { sessionCookie } from "./http/session-cookie.ts";
+import { sendStreamed } from "./http/streamed-answer.ts";
+import type { StreamedAnswer } from "./http/streamed-answer.ts";
 
 export const API_PREFIX = "/api/2";
 

@@ -1,14 +1,14 @@
 import { request } from "node:http";
 import Fastify from "fastify";
 import { expect, it } from "vitest";
-import { createBudgets } from "../../../src/api/budgets.ts";
-import { defineEndpoint } from "../../../src/api/http/endpoint.ts";
-import { serveEndpoint } from "../../../src/api/http/serve-endpoint.ts";
-import { Type } from "../../../src/model/type.ts";
-import { systemClock } from "../../../src/runtime/clock.ts";
-import { createLogger } from "../../../src/runtime/logger.ts";
-import { LIMITS } from "../../support/api.ts";
-import { createTestDatabase } from "../../support/stores.ts";
+import { createBudgets } from "../../src/api/budgets.ts";
+import { defineEndpoint } from "../../src/api/endpoint.ts";
+import { serveEndpoint } from "../../src/api/serve-endpoint.ts";
+import { Type } from "../../src/model/type.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createLogger } from "../../src/runtime/logger.ts";
+import { LIMITS } from "../support/api.ts";
+import { createTestDatabase } from "../support/stores.ts";
 
 const OWNER = {
   key_id: "k",

@@ -3,14 +3,14 @@ import { STATUS_CODES } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { notFound } from "../../model/errors.ts";
-import { show } from "../../model/validate.ts";
-import type { Logger } from "../../runtime/logger.ts";
-import { closeIfUnread } from "../../runtime/unread-body.ts";
-import { OPEN_PATHS } from "../start.ts";
+import { notFound } from "../model/errors.ts";
+import { show } from "../model/validate.ts";
+import type { Logger } from "../runtime/logger.ts";
+import { closeIfUnread } from "../runtime/unread-body.ts";
+import { OPEN_PATHS } from "./start.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { HttpError, toAnswer } from "./errors.ts";
-import { MAX_BODY_BYTES } from "./json-body.ts";
+import { HttpError, toAnswer } from "./http/errors.ts";
+import { MAX_BODY_BYTES } from "./http/json-body.ts";
 import { API_PREFIX } from "./serve-endpoint.ts";
 
 /** Sent with every answer unless it sets others: no cache may keep an answer that needed a key. */

@@ -1,17 +1,17 @@
 // An endpoint as data: its registration, its description for the OpenAPI document, and its handler.
 // Independent of the HTTP server.
 import type { TSchema } from "typebox";
-import type { AccessLevel, Principal } from "../../model/access.ts";
-import type { Clock } from "../../runtime/clock.ts";
-import type { Dispatcher } from "../../dispatch/dispatch.ts";
-import type { Store } from "../../store/store.ts";
-import type { Budgets } from "../budgets.ts";
-import type { Audit } from "../change.ts";
-import type { Events } from "../events.ts";
-import type { Exports } from "../exports.ts";
-import type { Cursors } from "./paging.ts";
-import type { Parameters, Values } from "./parameters.ts";
-import type { Media } from "./streamed-answer.ts";
+import type { AccessLevel, Principal } from "../model/access.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Dispatcher } from "../dispatch/dispatch.ts";
+import type { Store } from "../store/store.ts";
+import type { Budgets } from "./budgets.ts";
+import type { Audit } from "./change.ts";
+import type { Events } from "./events.ts";
+import type { Exports } from "./exports.ts";
+import type { Cursors } from "./http/paging.ts";
+import type { Parameters, Values } from "./http/parameters.ts";
+import type { Media } from "./http/streamed-answer.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
