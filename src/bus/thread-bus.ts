@@ -10,10 +10,9 @@ import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import { allDone } from "../runtime/all-done.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
-import type { ThreadCalls } from "../runtime/thread-calls.ts";
 import type { AgentBus, Bus, Consumer } from "./bus.ts";
 
-/** What the agent may ask. */
+/** What the agent may call. */
 interface HubEnd {
   consume(order: { readonly consumer: number; readonly locationId: string }): Promise<void>;
   drain(consumer: number): Promise<void>;
@@ -22,7 +21,7 @@ interface HubEnd {
   credentials(request: CredentialsRequest): Promise<CallCredentials | null>;
 }
 
-/** What the hub may ask. */
+/** What the hub may call. */
 interface AgentEnd {
   /** Resolves when the reports of the ticks are published. */
   take(order: { readonly consumer: number; readonly ticks: string }): Promise<void>;
@@ -36,7 +35,7 @@ export function serveThreadBus(bus: Bus, port: MessagePort): void {
     const all = chunksOf(ticks, PIECE);
     const handPiece = async (piece: readonly Tick[]): Promise<void> => {
       try {
-        await agent.ask("take", { consumer, ticks: JSON.stringify(piece) });
+        await agent.take({ consumer, ticks: JSON.stringify(piece) });
       } catch (cause) {
         if (all.length === 1) throw cause;
         // At once, and as a message of its own: the runs of another piece may take minutes, and
@@ -57,9 +56,9 @@ export function serveThreadBus(bus: Bus, port: MessagePort): void {
     heartbeat: (heartbeat) => bus.sendHeartbeat(heartbeat),
     credentials: (request) => bus.requestCredentials(request),
   };
-  const agent: ThreadCalls<AgentEnd> = connectThreads(port, own);
+  const { theirs: agent, lose } = connectThreads<AgentEnd>(port, own);
   port.on("close", () => {
-    agent.lose(new Error("the agent's thread has ended"));
+    lose(new Error("the agent's thread has ended"));
     for (const consumer of consumers.values()) void consumer.drain();
   });
 }
@@ -78,22 +77,22 @@ export function createThreadBus(port: MessagePort): AgentBus {
       await handlers[consumer]?.(JSON.parse(ticks) as Tick[]);
     },
   };
-  const hub: ThreadCalls<HubEnd> = connectThreads(port, own);
+  const { theirs: hub, lose } = connectThreads<HubEnd>(port, own);
   async function close(): Promise<void> {
     await Promise.all(consumers.map((consumer) => consumer.drain()));
-    hub.lose(new Error("the bus is closed"));
+    lose(new Error("the bus is closed"));
     port.close();
   }
   const publish = async (reports: readonly RunReport[]): Promise<void> => {
     await ownTurn();
-    await hub.ask("publish", JSON.stringify(reports));
+    await hub.publish(JSON.stringify(reports));
   };
 
   return {
     async consumeTicks(locationId, handler) {
       const consumer = handlers.push(handler) - 1;
-      await hub.ask("consume", { consumer, locationId });
-      const consuming: Consumer = { drain: () => hub.ask("drain", consumer) };
+      await hub.consume({ consumer, locationId });
+      const consuming: Consumer = { drain: () => hub.drain(consumer) };
       consumers.push(consuming);
       return consuming;
     },
@@ -102,8 +101,8 @@ export function createThreadBus(port: MessagePort): AgentBus {
         throw unavailable("the hub did not take reports", { part: "the bus", cause });
       });
     },
-    sendHeartbeat: (heartbeat) => hub.ask("heartbeat", heartbeat),
-    requestCredentials: (request) => hub.ask("credentials", request),
+    sendHeartbeat: (heartbeat) => hub.heartbeat(heartbeat),
+    requestCredentials: (request) => hub.credentials(request),
     status: () => ({ connected: !closing, detail: "in this process" }),
     connection: () => undefined,
     seenAt: () => "",

@@ -11,7 +11,6 @@ import type { Service } from "../runtime/lifecycle.ts";
 import { logSettingsOf } from "../runtime/logger.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
-import type { ThreadCalls } from "../runtime/thread-calls.ts";
 import { agentBusConfigOf } from "./bus.ts";
 import type { AgentThreadCalls, AgentThreadData, AgentThreadOrder } from "./agent-worker.ts";
 import type { LocationKeys } from "./location-keys.ts";
@@ -36,12 +35,12 @@ export function agentThreadsOf(config: Config): number {
 export function startAgentThread(config: Config, log: Logger) {
   const channel = config.natsUrls ? undefined : new MessageChannel();
   const { worker, failed, end } = startWorker(config, channel?.port2);
-  const agent: ThreadCalls<AgentThreadCalls> = connectThreads(worker, {});
+  const { theirs: agent, lose } = connectThreads<AgentThreadCalls>(worker, {});
   let isLost = false;
   failed.catch((err: Error) => {
     isLost = true;
     log.fatal({ err }, "agent lost");
-    agent.lose(err);
+    lose(err);
   });
 
   return {
@@ -52,28 +51,28 @@ export function startAgentThread(config: Config, log: Logger) {
       async start() {
         if (channel) serveThreadBus(bus, channel.port1);
         own.onGrowth(({ ports, servers }) => {
-          agent.ask("learn", { ports, servers }).catch(() => undefined); // `failed` has the reason
+          agent.learn({ ports, servers }).catch(() => undefined); // `failed` has the reason
         });
-        await agent.ask("start", order);
+        await agent.start(order);
       },
       async stop() {
-        if (!isLost) await agent.ask("stop");
+        if (!isLost) await agent.stop();
       },
     }),
     /** Hands over the location's changed keys, for the agent's own connection to NATS. */
     useKeys(locationKeys: LocationKeys): void {
-      agent.ask("useKeys", locationKeys).catch(() => undefined); // `failed` has the reason
+      agent.useKeys(locationKeys).catch(() => undefined); // `failed` has the reason
     },
     /**
      * Rejects with the reason if the agent cannot work. Resolves with why it is degraded, if so.
      */
     async check(): Promise<string | undefined> {
-      const { connected, detail, degraded, refusal } = await agent.ask("status");
+      const { connected, detail, degraded, refusal } = await agent.status();
       if (!connected) throw new Error(detail);
       if (refusal !== undefined) throw new Error(refusal);
       return degraded;
     },
-    metrics: () => agent.ask("metrics"),
+    metrics: () => agent.metrics(),
     end,
   };
 }

@@ -1,4 +1,4 @@
-// Calls between two threads over a message port: each end asks the other by name.
+// Calls between two threads over a message port: each end calls the other's functions.
 import type { MessagePort } from "node:worker_threads";
 
 type Message =
@@ -10,17 +10,21 @@ export type ThreadPort = Pick<MessagePort, "postMessage"> & {
   on(event: "message", listener: (message: Message) => void): unknown;
 };
 
-type Call = (content: never) => unknown;
-type Content<F> = F extends Call ? Parameters<F> : never;
-type Answer<F> = F extends Call ? Awaited<ReturnType<F>> : never;
-
-export type ThreadCalls<Theirs> = ReturnType<typeof connectThreads<Theirs>>;
+/** Functions with at most one argument, which another thread calls. */
+type Calls<T> = { readonly [Name in keyof T]: (content: never) => unknown };
 
 /**
- * `own`: the functions, each with one argument, that the other end calls by name; `Theirs`: those
- * of the other end. Arguments and answers are cloned.
+ * The functions of the other thread. Arguments and answers are cloned; a call rejects with the
+ * message of the other end's error, or with the reason given to `lose`.
  */
-export function connectThreads<Theirs>(port: ThreadPort, own: object) {
+type Remote<T extends Calls<T>> = {
+  readonly [Name in keyof T]: (
+    ...content: Parameters<T[Name]>
+  ) => Promise<Awaited<ReturnType<T[Name]>>>;
+};
+
+/** `own`: what the other end may call; `Theirs`: what it lets this end call. */
+export function connectThreads<Theirs extends Calls<Theirs>>(port: ThreadPort, own: object) {
   const answers = new Map<string, (content: unknown) => unknown>(Object.entries(own));
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   let asked = 0;
@@ -46,25 +50,22 @@ export function connectThreads<Theirs>(port: ThreadPort, own: object) {
     else settle(message.answer, message.value, message.failure);
   });
 
-  return {
-    /** Rejects with the message of the other end's error, or with the reason given to `lose`. */
-    ask<Name extends keyof Theirs & string>(
-      name: Name,
-      ...[content]: Content<Theirs[Name]>
-    ): Promise<Answer<Theirs[Name]>> {
-      const asker = Promise.withResolvers<unknown>();
-      if (lost) asker.reject(lost);
-      else {
-        waiting.set((asked += 1), asker);
-        port.postMessage({ ask: asked, name, content });
-      }
-      return asker.promise as Promise<Answer<Theirs[Name]>>;
-    },
-    /** Call it when the other end has gone: rejects all pending and later questions. */
-    lose(reason: Error): void {
-      lost ??= reason;
-      for (const { reject } of waiting.values()) reject(lost);
-      waiting.clear();
-    },
-  };
+  function ask(name: string, content: unknown): Promise<unknown> {
+    const asker = Promise.withResolvers<unknown>();
+    if (lost) asker.reject(lost);
+    else {
+      waiting.set((asked += 1), asker);
+      port.postMessage({ ask: asked, name, content });
+    }
+    return asker.promise;
+  }
+  /** Call it when the other end has gone: rejects all pending and later calls. */
+  function lose(reason: Error): void {
+    lost ??= reason;
+    for (const { reject } of waiting.values()) reject(lost);
+    waiting.clear();
+  }
+  const callOf = (_: object, name: string | symbol) => (content: unknown) =>
+    ask(String(name), content);
+  return { theirs: new Proxy({}, { get: callOf }) as Remote<Theirs>, lose };
 }
