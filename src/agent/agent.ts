@@ -129,10 +129,6 @@ function createReporting(settings: Settings) {
   const { clock, spoolPath: path } = settings;
   const spool = path ? createSpool({ ...settings, path }) : undefined;
   const kept = createKeptReports(clock, spool);
-  const publisher = createReportPublisher({
-    ...settings,
-    ...(spool && { spool }),
-    onDelivered: ({ run_id }) => kept.published(run_id),
-  });
+  const publisher = createReportPublisher({ ...settings, ...(spool && { spool }), kept });
   return { spool, kept, publisher };
 }

@@ -37,13 +37,14 @@ function newIntake({
       return bus.publishReports(reports);
     },
   };
+  const kept = createKeptReports(clock);
   const intake = createIntake({
     ...newRunSettings({ clock, log, ...(callsLimitMs !== undefined && { callsLimitMs }) }),
     metrics,
     runLog: createRunLog(log, metrics),
     concurrency,
-    publisher: createReportPublisher({ bus: slowBus, log, metrics }),
-    kept: createKeptReports(clock),
+    publisher: createReportPublisher({ bus: slowBus, log, metrics, kept }),
+    kept,
   });
   return {
     clock,

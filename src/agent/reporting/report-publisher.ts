@@ -3,6 +3,7 @@ import { isFull, isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
 import { createGathering } from "../../runtime/gathering.ts";
 import { retry } from "../../runtime/retry.ts";
+import type { KeptReports } from "./kept-reports.ts";
 import { jsonLength, publishFitting } from "./report-size.ts";
 import type { FittingSettings } from "./report-size.ts";
 import { createSpoolDelivery } from "./spool-delivery.ts";
@@ -12,8 +13,7 @@ import type { Spool } from "./spool.ts";
 export interface ReportPublisherSettings extends FittingSettings {
   /** Without one, reports wait in memory. */
   readonly spool?: Spool;
-  /** Called for each report delivered from the spool. */
-  readonly onDelivered?: (report: RunReport) => void;
+  readonly kept: KeptReports;
 }
 
 export type ReportPublisher = ReturnType<typeof createReportPublisher>;

@@ -6,6 +6,7 @@ import { isFull, isUnavailable } from "../../model/errors.ts";
 import type { RunReport } from "../../model/result.ts";
 import { systemClock } from "../../runtime/clock.ts";
 import { retryDelayMs } from "../../runtime/retry.ts";
+import type { KeptReports } from "./kept-reports.ts";
 import { publishFitting } from "./report-size.ts";
 import type { FittingSettings } from "./report-size.ts";
 import type { Spool } from "./spool.ts";
@@ -19,8 +20,7 @@ export interface Waiting {
 
 export interface SpoolDeliverySettings extends FittingSettings {
   readonly spool: Spool;
-  /** Called for each delivered report. */
-  readonly onDelivered?: (report: RunReport) => void;
+  readonly kept: KeptReports;
   /** Called after each attempt. */
   readonly onAttempt: (isAvailable: boolean) => unknown;
 }
@@ -105,12 +105,12 @@ function createUnacknowledged(bus: AgentBus) {
 
 /** Resolves when the spool is empty or the signal aborts. */
 async function deliverAll(settings: SpoolDeliverySettings, signal: AbortSignal): Promise<void> {
-  const { spool, log, onAttempt, onDelivered } = settings;
+  const { spool, kept, log, onAttempt } = settings;
   let [delivered, failures] = [0, 0];
   while (spool.size() !== 0 && !signal.aborted) {
     const reports = spool.oldest();
     const taken = reports.length > 0 ? await deliver(settings, reports) : undefined;
-    for (const report of taken ?? []) onDelivered?.(report);
+    for (const { run_id } of taken ?? []) kept.published(run_id);
     if (reports.length > 0) onAttempt(taken !== undefined);
     if (taken) spool.remove(reports.map(({ run_id }) => run_id));
     delivered += taken?.length ?? 0;
