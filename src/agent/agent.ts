@@ -62,7 +62,7 @@ export function createAgent(given: AgentSettings) {
   const intake = createIntake({ ...settings, caller, reporter, runLog, kept, publisher });
   const duty = createDuty({ ...settings, intake });
   const condition = (): Condition => ({ state: duty.state(), ...intake.count(), ...sizeOf(spool) });
-  const heartbeats = createHeartbeats({ ...settings, condition, follow: duty.follow });
+  const heartbeats = createHeartbeats({ ...settings, condition, duty });
 
   return {
     name: `agent of ${locationId}`,

@@ -11,6 +11,8 @@ export interface DutySettings {
   readonly intake: Intake;
 }
 
+export type Duty = ReturnType<typeof createDuty>;
+
 /** The hub's latest orders apply until the next ones. */
 export function createDuty(settings: DutySettings) {
   const { log } = settings;
@@ -21,7 +23,7 @@ export function createDuty(settings: DutySettings) {
   const adapt = (): Promise<void> =>
     taking.set(() => phase === "running" && !orders.drain && orders.refused === undefined);
 
-  /** Returns whether the orders are new. */
+  /** Returns whether the orders are new, which changes what the agent does. */
   function follow({ drain = false, refused }: HeartbeatAnswer): boolean {
     const { drain: drained = false, refused: before } = orders;
     orders = { drain, ...(refused !== undefined && { refused }) };

@@ -3,9 +3,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { AgentBus } from "../bus/bus.ts";
 import { PROTOCOL } from "../model/agent.ts";
 import { HEARTBEAT_INTERVAL_MS, HEARTBEATS_OF_SILENCE } from "../model/heartbeat.ts";
-import type { Heartbeat, HeartbeatAnswer } from "../model/heartbeat.ts";
+import type { Heartbeat } from "../model/heartbeat.ts";
 import { isPublicAddress } from "../net/egress.ts";
 import type { Logger } from "../runtime/logger.ts";
+import type { Duty } from "./duty.ts";
 import type { HubClock } from "./hub-clock.ts";
 import type { AgentMetrics } from "./metrics.ts";
 
@@ -24,8 +25,8 @@ export interface HeartbeatSettings {
   /** Maximum calls at a time. */
   readonly concurrency: number;
   readonly condition: () => Condition;
-  /** Called with each answer. Returns whether it changed the agent's condition. */
-  readonly follow: (answer: HeartbeatAnswer) => boolean;
+  /** Follows the orders in each answer. */
+  readonly duty: Pick<Duty, "follow">;
 }
 
 const WATCH_INTERVAL_MS = 1000;
@@ -52,7 +53,7 @@ export function createHeartbeats(settings: HeartbeatSettings) {
     if (answer === null) return false;
     const isDoubted = clock.learn({ sent, hubTime: answer.now, received: clock.monotonic() });
     if (!isDoubted) offset.set(clock.offset());
-    const isChanged = settings.follow(answer);
+    const isChanged = settings.duty.follow(answer);
     return isDoubted || isChanged;
   }
 

@@ -24,7 +24,7 @@ it("counts unanswered heartbeats, and logs once that the hub is silent, then tha
     version: "0.0.0",
     concurrency: 1,
     condition: () => ({ state: "online", in_flight: 0, held: 0 }),
-    follow: () => false,
+    duty: { follow: () => false },
   });
   const messages = (): unknown[] => lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
   await heartbeats.send();

@@ -231,7 +231,7 @@ describe("an agent with a wrong key", () => {
       version: "0.0.0",
       concurrency: 1,
       condition: () => ({ state: "online", in_flight: 0, held: 0 }),
-      follow: () => false,
+      duty: { follow: () => false },
     });
     await heartbeats.send();
     const [unanswered] = (await metrics.unansweredHeartbeats.get()).values;
