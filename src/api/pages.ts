@@ -5,7 +5,7 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../model/errors.ts";
 import { installed } from "../runtime/installation.ts";
-import { entityTag } from "./serve-endpoint.ts";
+import { entityTag, isNamed, sendNotModified } from "./serve-endpoint.ts";
 
 const DIST = installed("web/dist/");
 
@@ -92,7 +92,7 @@ export function servePages(
   const etag = entityTag(html);
   const send: SendPage = ({ headers }, reply) => {
     reply.headers({ ...PAGE_HEADERS, etag });
-    if (headers["if-none-match"] === etag) return reply.code(304).send();
+    if (isNamed(etag, headers["if-none-match"])) return sendNotModified(reply);
     return isBuilt
       ? reply.type("text/html; charset=utf-8").send(html)
       : reply.code(503).type("text/plain; charset=utf-8").send(html);

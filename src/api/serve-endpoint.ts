@@ -1,6 +1,7 @@
 // Serves an endpoint over HTTP: authenticates, reads the request, calls the handler, sends the
 // answer.
 import { hash } from "node:crypto";
+import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError, notFound } from "../model/errors.ts";
 import type { Principal } from "../model/access.ts";
@@ -68,8 +69,12 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
             reply.header("set-cookie", sessionCookie(request, session, LONGEST_SESSION_MS));
           const json = JSON.stringify(answer);
           // Some endpoints also answer with runs and statistics: these have no version.
-          if (endpoint.versioned && Object.hasOwn(answer as object, "id"))
-            reply.header("etag", entityTag(json));
+          if (endpoint.versioned && Object.hasOwn(answer as object, "id")) {
+            const tag = entityTag(json);
+            reply.header("etag", tag);
+            if (isRead(request) && isNamed(tag, request.headers["if-none-match"]))
+              return sendNotModified(reply);
+          }
           reply.code(status).type("application/json; charset=utf-8");
           return json;
         },
@@ -135,14 +140,22 @@ export const entityTag = (json: string): string =>
 const ownTag = (tag: string): string =>
   tag.trim().replace(/^(?:W\/)?("[\w-]{22})(?:-\w+)?"$/, '$1"');
 
+/** Whether a list of tags names this one, by weak comparison. */
+export const isNamed = (tag: string, list: string | undefined): boolean =>
+  list !== undefined && (list.trim() === "*" || list.split(",").map(ownTag).includes(ownTag(tag)));
+
+/** As a stream, an answer to HEAD gets no length: Fastify gives one without a body the length 0. */
+export const sendNotModified = (reply: FastifyReply): FastifyReply =>
+  reply.code(304).send(reply.request.method === "HEAD" ? Readable.from([]) : undefined);
+
+const isRead = ({ method }: FastifyRequest): boolean => method === "GET" || method === "HEAD";
+
 function assertMatches(ifMatch: string | undefined, document: unknown): void {
-  if (ifMatch === undefined || ifMatch.trim() === "*") return;
-  const tags = ifMatch.split(",").map(ownTag);
-  if (!tags.includes(entityTag(JSON.stringify(document))))
-    throw new AppError(
-      "precondition_failed",
-      "The object has changed since you read it (If-Match names another version)",
-    );
+  if (ifMatch === undefined || isNamed(entityTag(JSON.stringify(document)), ifMatch)) return;
+  throw new AppError(
+    "precondition_failed",
+    "The object has changed since you read it (If-Match names another version)",
+  );
 }
 
 function closeOf({ raw }: FastifyReply): AbortSignal {

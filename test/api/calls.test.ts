@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
-import type { CallAnswer, List } from "../support/api.ts";
+import type { CallAnswer, List, Sent } from "../support/api.ts";
 
 const api = sharedApi();
 
@@ -160,6 +160,36 @@ it("updates only the version that If-Match names", async () => {
     const any = { ...update, headers: { "if-match": tags } };
     expect((await api.send({ ...any, body: { meta: { name: "c" } } })).status).toBe(200);
   }
+});
+
+it("is not sent again to a client that names its version in If-None-Match", async () => {
+  const { id } = await createCall(api);
+  const path = `/calls/${id}/`;
+  const { headers: whole } = await api.send({ path });
+  const tag = String(whole["etag"]);
+  const { date: _date, "content-type": _type, "content-length": _length, ...kept } = whole;
+  for (const known of [tag, `W/${tag}`, tag.replace(/"$/, '-gzip"'), `"other",${tag}`, "*"])
+    for (const method of ["GET", "HEAD"] as const) {
+      const headers = { "if-none-match": known };
+      const answer = await api.send({ method, path: `${path}?debug=1`, headers });
+      const { date: _now, ...sent } = answer.headers;
+      expect([known, answer.status, answer.text, sent]).toEqual([known, 304, "", kept]);
+    }
+});
+
+it("is sent to a client that names other versions, or changes it, in spite of If-None-Match", async () => {
+  const { id } = await createCall(api);
+  const path = `/calls/${id}/`;
+  const tag = String((await api.send({ path })).headers["etag"]);
+  const statusOf = async (sent: Partial<Sent>, known = tag): Promise<number> =>
+    (await api.send({ path, headers: { "if-none-match": known }, ...sent })).status;
+  for (const other of ["", '"', '"other"', tag.slice(0, -1), `${tag}x`])
+    expect([other, await statusOf({}, other)]).toEqual([other, 200]);
+  expect(await statusOf({ path: `${path}?kind=DAY` }, "*")).toBe(200);
+  expect(await statusOf({ path: "/calls/none/" }, "*")).toBe(404);
+  expect(await statusOf({ method: "PUT", body: {} })).toBe(200);
+  expect(await statusOf({ method: "PUT", body: { meta: { name: "b" } } })).toBe(200);
+  expect(await statusOf({})).toBe(200);
 });
 
 it.each([

@@ -71,7 +71,7 @@ function finish(operation: Operation, endpoint: Endpoint): void {
       );
     for (const [type, { example }] of isDone ? Object.entries(media ?? {}) : [])
       (response.content?.[type] ?? {}).example = example(exampleOf(answer));
-    const headers = isDone ? headersOf(endpoint) : ERROR_HEADERS[status];
+    const headers = status < 400 ? headersOf(endpoint) : ERROR_HEADERS[status];
     if (headers) response.headers = headers;
   }
 }
@@ -79,7 +79,7 @@ function finish(operation: Operation, endpoint: Endpoint): void {
 function headersOf({ answer, versioned, headers }: Endpoint): object | undefined {
   const otherwise = "anyOf" in answer ? "; absent from an answer without an id" : "";
   const etag = {
-    description: `version of the object in the answer; for If-Match${otherwise}`,
+    description: `version of the object in the answer; for If-Match and If-None-Match${otherwise}`,
     example: EXAMPLE_ETAG,
   };
   const described = Object.entries({ ...(versioned && { ETag: etag }), ...headers });

@@ -8,7 +8,7 @@ import swaggerUi from "@fastify/swagger-ui";
 import { notFound } from "../../model/errors.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { toAnswer } from "../http/errors.ts";
-import { API_PREFIX, entityTag } from "../serve-endpoint.ts";
+import { API_PREFIX, entityTag, isNamed, sendNotModified } from "../serve-endpoint.ts";
 import { describe, openApiOptions, sharedSchemas } from "./openapi.ts";
 import type { Described } from "./openapi.ts";
 
@@ -73,7 +73,7 @@ function documentSender(document: object) {
     const { text, gzipped, etag } = (debug === "1" ? indented : compact) as Rendered;
     const { "if-none-match": known, "accept-encoding": encodings } = request.headers;
     reply.headers({ "cache-control": "no-cache", etag, vary: "accept-encoding" });
-    if (known?.includes(etag)) return reply.code(304).send();
+    if (isNamed(etag, known)) return sendNotModified(reply);
     reply.type("application/json; charset=utf-8");
     if (!/\bgzip\b(?!;q=0)/.test(String(encodings))) return reply.send(text);
     return reply.header("content-encoding", "gzip").send(gzipped);

@@ -85,6 +85,18 @@ const IF_MATCH = {
   },
 };
 
+const IF_NONE_MATCH = {
+  "If-None-Match": {
+    type: "string",
+    description:
+      "ETags of versions that the caller has: the answer is 304 if it would be one of these",
+    examples: [EXAMPLE_ETAG],
+  },
+};
+
+/** `type`: it has no body. */
+const NOT_MODIFIED = { description: "The version is one that If-None-Match names", type: "null" };
+
 const IDEMPOTENCY_KEY = {
   "Idempotency-Key": {
     type: "string",
@@ -130,13 +142,18 @@ function pathParametersOf(path: string): Pick<FastifySchema, "params"> {
   return names.length > 0 ? { params: { type: "object", properties } } : {};
 }
 
-function headersOf({ conditional }: Endpoint, method: Method): Pick<FastifySchema, "headers"> {
+function headersOf(endpoint: Endpoint, method: Method): Pick<FastifySchema, "headers"> {
   const properties = {
-    ...(conditional && IF_MATCH),
+    ...(hasNotModified(endpoint) && IF_NONE_MATCH),
+    ...(endpoint.conditional && IF_MATCH),
     ...(isRepeatable(method) && IDEMPOTENCY_KEY),
   };
   return Object.keys(properties).length > 0 ? { headers: { type: "object", properties } } : {};
 }
+
+/** No method of such an endpoint changes anything. */
+const hasNotModified = ({ versioned, methods }: Endpoint): boolean =>
+  versioned === true && methods.includes("GET");
 
 function answersOf(endpoint: Endpoint): Record<number, unknown> {
   const { status = 200, answer, media } = endpoint;
@@ -151,6 +168,7 @@ function answersOf(endpoint: Endpoint): Record<number, unknown> {
   );
   return {
     ...Object.fromEntries([status].flat().map((code) => [code, done])),
+    ...(hasNotModified(endpoint) && { 304: NOT_MODIFIED }),
     ...Object.fromEntries(errors),
   };
 }

@@ -28,8 +28,11 @@ it("is rendered once, however often it is requested", async () => {
     ([value]) => typeof value === "object" && value !== null && "openapi" in value,
   );
   expect(rendered).toEqual([]);
-  const known = await api.send({ path, headers: { "if-none-match": String(etag) } });
-  expect([known.status, known.text]).toEqual([304, ""]);
+  for (const method of ["GET", "HEAD"] as const) {
+    const known = await api.send({ method, path, headers: { "if-none-match": String(etag) } });
+    const { status, text, headers } = known;
+    expect([status, text, headers["content-length"]]).toEqual([304, "", undefined]);
+  }
 });
 
 it("is compressed for clients that accept it", async () => {
@@ -174,7 +177,8 @@ it("describes the headers of answers", async () => {
   const get = operations.find(({ operationId }) => operationId === "getCall");
   const headersOf = (status: string): string[] =>
     Object.keys(get?.responses[status]?.headers ?? {});
-  expect(["200", "404", "429", "503"].map(headersOf)).toEqual([
+  expect(["200", "304", "404", "429", "503"].map(headersOf)).toEqual([
+    ["ETag"],
     ["ETag"],
     [],
     ["Retry-After"],
@@ -194,6 +198,23 @@ it("describes the headers of answers", async () => {
         status,
         ["Retry-After"],
       ]);
+});
+
+it("describes If-None-Match and 304, without a body, where a GET has an ETag", async () => {
+  const operations = await operationsOf();
+  const described = operations.map(({ operationId, method, parameters = [], responses }) => ({
+    operationId,
+    hasVersion: method === "get" && "ETag" in (responses["200"]?.headers ?? {}),
+    isConditional: parameters.some(({ name }) => name === "If-None-Match"),
+    status: responses["304"] && Object.keys(responses["304"]).toSorted(),
+  }));
+  expect(described.filter(({ hasVersion }) => hasVersion)).toHaveLength(6);
+  for (const { operationId, hasVersion, isConditional, status } of described)
+    expect([operationId, isConditional, status]).toEqual([
+      operationId,
+      hasVersion,
+      hasVersion ? ["description", "headers"] : undefined,
+    ]);
 });
 
 it.each([
