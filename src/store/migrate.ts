@@ -29,6 +29,7 @@ import * as sessions from "./migrations/0019-sessions.ts";
 import * as recorded from "./migrations/0020-recorded.ts";
 import * as keyNames from "./migrations/0021-key-names.ts";
 import * as workflowResultLists from "./migrations/0022-workflow-result-lists.ts";
+import * as lostDeployments from "./migrations/0023-lost-deployments.ts";
 
 /** All migrations by name, in order. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -54,6 +55,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   "0020-recorded": recorded,
   "0021-key-names": keyNames,
   "0022-workflow-result-lists": workflowResultLists,
+  "0023-lost-deployments": lostDeployments,
 };
 
 export const NEWEST = Object.keys(MIGRATIONS).at(-1) as string;

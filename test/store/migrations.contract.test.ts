@@ -440,6 +440,34 @@ describe.each(storeKinds)("migrating an earlier schema on %s", (kind) => {
     expect(await usage.of({ ...ann, org: "shop" }, "call")).toEqual({ objects: 1, bytes: 4 });
   });
 
+  it("removes schedules whose deployment is gone", async () => {
+    await using database = await createTestDatabase(kind, { empty: true });
+    const FOR_EVER = Number.MAX_SAFE_INTEGER;
+    const schedule = { owner: "ann", owner_org: null, target_id: "call", target_kind: "call" };
+    const times = { frequency: 1, run_delay: 0, between_calls_delay: 0, slot_key: 1 };
+    const schedules = [
+      { deployment_id: "stored", active_until: FOR_EVER },
+      { deployment_id: "deleted", active_until: T0 + 1 },
+      { deployment_id: "lost", active_until: FOR_EVER },
+    ].map((each) => ({ ...each, ...schedule, ...times, location_id: "paris", active_from: T0 }));
+    await fillBefore(database, "0023-lost-deployments", async (kysely) => {
+      const owned = { owner: "ann", owner_org: null, shared_org: 0, shared_community: 0 };
+      const stored = { id: "stored", kind: "deployment", ...owned, document: "{}" };
+      await kysely.insertInto("documents").values(stored).execute();
+      await kysely.insertInto("schedules").values(schedules).execute();
+      const keys = schedules.map(({ deployment_id, active_from }) => ({
+        deployment_id,
+        active_from,
+      }));
+      await kysely.insertInto("new_schedules").values(keys).execute();
+    });
+    const { locations, schedules: kept } = await database.open();
+    expect(await locations.deploymentsAt("paris")).toBe(1);
+    const ids = (await kept.listNew()).map(({ deployment_id }) => deployment_id);
+    expect(ids.toSorted()).toEqual(["deleted", "stored"]);
+    expect(await kept.targetsOf("lost")).toEqual([]);
+  });
+
   it("keeps its statistics, to which new results are added", async () => {
     await using database = await createTestDatabase(kind, { empty: true });
     const call = newId(T0);
