@@ -2,6 +2,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startPages } from "../support/pages.ts";
+import { startTarget } from "../support/target-server.ts";
 
 const TOO_MANY = "Too many requests with this API key; try again in 15 s";
 
@@ -199,4 +200,17 @@ it("stop reading where no answer comes, and read when asked", async () => {
   await button(page, "Try again").click();
   expect((await answered).status()).toBe(200);
   await page.getByText("Sonde is not responding.").waitFor({ state: "detached" });
+});
+
+it("stop reading where the rest of an answer does not come", async () => {
+  await using hanging = await startTarget((_, response) => void response.write('{"meta": {'));
+  const { page } = await pages.open("/locations");
+  await page.clock.install();
+  await page.route(/api\/2\/workflows\//, (route) => route.continue({ url: hanging.url }));
+  const begun = page.waitForResponse((response) => response.url() === hanging.url);
+  await page.getByRole("link", { name: "Workflows", exact: true }).first().click();
+  await begun;
+  await page.clock.fastForward(60_000);
+  await page.getByText("Sonde is not responding.").waitFor();
+  expect(hanging.requests).toHaveLength(1);
 });

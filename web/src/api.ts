@@ -13,7 +13,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer came in time. Another attempt would keep the reader waiting as long. */
+/** No whole answer came in time. Another attempt would keep the reader waiting as long. */
 export class LateError extends ApiError {}
 
 /** Returns the error if it says that the object does not exist, or no longer. */
@@ -79,6 +79,8 @@ const newKey = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-"
 /** More than Sonde needs: a connection may be dead, and the browser would wait for minutes. */
 const ANSWER_WITHIN_MS = 60_000;
 
+const NOT_RESPONDING = "Sonde is not responding. Is it running and reachable from here?";
+
 function timeLimit(): AbortSignal {
   const limit = new AbortController();
   setTimeout(() => limit.abort(), ANSWER_WITHIN_MS);
@@ -108,10 +110,11 @@ export async function sendVersioned<T>(
   }).catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
     const Failure = limit.aborted ? LateError : ApiError;
-    throw new Failure(0, "Sonde is not responding. Is it running and reachable from here?");
+    throw new Failure(0, NOT_RESPONDING);
   });
   const answer = (await response.json().catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
+    if (limit.aborted) throw new LateError(0, NOT_RESPONDING);
     if (response.ok) throw new ApiError(0, "Sonde's answer broke off. Try again.");
     return {};
   })) as T & { readonly error_msg?: string };
