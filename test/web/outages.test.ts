@@ -7,7 +7,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openFolder } from "../support/data-folder.ts";
 import { storeInsight, WEEK, WEEK_MS } from "../support/insights.ts";
-import { expectAccessible, startPages } from "../support/pages.ts";
+import { beyondEdgeOf, expectAccessible, startPages } from "../support/pages.ts";
 import { makeFolder } from "../support/process.ts";
 import { aCall, aReport, aRun } from "../support/runs.ts";
 import type { PendingRun } from "../../src/store/records.ts";
@@ -177,6 +177,11 @@ it("says that a call without an address was made, and names it in its workflow",
   expect(await page.getByText(/Too uncertain|No call was made/).count()).toBe(0);
 
   await page.goto(`${pages.api}/calls/${call.id}?range=day`);
+  await page.getByRole("cell", { name: "dns_not_found" }).waitFor();
+  for (const width of [1024, 1215, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    expect(await beyondEdgeOf(page, "table.results"), `at ${width} px`).toBe(0);
+  }
   for (const name of ["Phases", "Distribution"]) {
     const card = page.locator("section.card", { has: page.getByRole("heading", { name }) });
     await card.getByText("No call passed in this range.").waitFor();

@@ -125,7 +125,7 @@ interface RowsProps {
 
 const Rows = ({ results, places }: RowsProps) => (
   <div class="scroll-x" role="region" aria-label="Results" tabIndex={0}>
-    <table class="blocks">
+    <table class="results blocks">
       <thead>
         <tr>
           <th scope="col">Time</th>
