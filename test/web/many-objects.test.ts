@@ -93,3 +93,22 @@ it("a report's rows have the locations' names only once they are used", async ()
   expect(chosen?.slice(0, 4)).toEqual(["local", "other", "local", "local"]);
   expect(faults).toEqual([]);
 });
+
+it("the list of calls prints those out of view, too", async () => {
+  await using pages = await startPages();
+  const { client, api } = pages;
+  const calls: string[] = [];
+  for (let n = 0; n < 60; n += 1)
+    calls.push(`${api}/calls/${await client.createCall("https://shop.example/")}`);
+  const { page, faults } = await pages.open("/calls");
+  const rows = page.getByRole("table", { name: "Calls" }).locator("[data-row]");
+  await expect.poll(() => rows.count()).toBeGreaterThan(0);
+  const inView = await rows.count();
+  expect(inView).toBeLessThan(calls.length);
+  const print = (await page.pdf()).toString("latin1");
+  const links = [...print.matchAll(/URI \((.*?)\)/g)].map(([, url]) => url);
+  expect(links).toHaveLength(calls.length);
+  expect(new Set(links)).toEqual(new Set(calls));
+  await expect.poll(() => rows.count()).toBe(inView);
+  expect(faults).toEqual([]);
+});

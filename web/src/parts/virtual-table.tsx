@@ -1,4 +1,4 @@
-// A table of many rows; only those in view are in the document. Arrow keys, Home, End, Page Up and
+// A table of many rows; only those in view are in the document, all for a print. Arrow keys, Home, End, Page Up and
 // Page Down move from row to row, Enter opens one.
 import {
   elementScroll,
@@ -7,7 +7,7 @@ import {
   Virtualizer,
 } from "@tanstack/virtual-core";
 import type { ComponentChildren, RefObject } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import "../styles/virtual-table.css";
 
 export interface Column<T> {
@@ -58,6 +58,21 @@ const keepPlace = (place: Place): void => history.replaceState({ place }, "");
 /** The size in pixels before the first measurement. */
 const FIRST_VIEW = { width: 1000, height: 700 };
 
+/** Paper does not scroll: it needs all rows. */
+function usePrinting(): boolean {
+  const [isPrinting, setPrinting] = useState(false);
+  useEffect(() => {
+    const follow = ({ type }: Event): void => setPrinting(type === "beforeprint");
+    addEventListener("beforeprint", follow);
+    addEventListener("afterprint", follow);
+    return () => {
+      removeEventListener("beforeprint", follow);
+      removeEventListener("afterprint", follow);
+    };
+  }, []);
+  return isPrinting;
+}
+
 function useVirtualizer(count: number, rowHeight: number, top: number) {
   const view = useRef<HTMLDivElement>(null);
   const [, renderAgain] = useState({});
@@ -80,7 +95,10 @@ function useVirtualizer(count: number, rowHeight: number, top: number) {
   useLayoutEffect(() => virtualizer["_didMount"](), [virtualizer]);
   useLayoutEffect(() => virtualizer["_willUpdate"]());
   useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
-  return { view, virtualizer };
+  const items = usePrinting()
+    ? Array.from({ length: count }, (_, index) => ({ index, start: index * rowHeight }))
+    : virtualizer.getVirtualItems();
+  return { view, virtualizer, items };
 }
 
 /** Returns a ref: while true, the active row gets the focus once it is in the document. */
@@ -99,10 +117,9 @@ function useFocus(view: RefObject<HTMLElement | null>, active: number): RefObjec
 export function VirtualTable<T>(props: VirtualTableProps<T>) {
   const { label, kind, rows, keyOf, columns, rowHeight, onOpen } = props;
   const [first] = useState(placeKept);
-  const { view, virtualizer } = useVirtualizer(rows.length, rowHeight, first.top);
+  const { view, virtualizer, items } = useVirtualizer(rows.length, rowHeight, first.top);
   const [active, setActive] = useState(first.active);
   const wantsFocus = useFocus(view, active);
-  const items = virtualizer.getVirtualItems();
   const reached = items.some(({ index }) => index === active) ? active : items[0]?.index;
   const keepAt = (row: number): void =>
     keepPlace({ top: view.current?.scrollTop ?? 0, active: row });
