@@ -98,7 +98,7 @@ async function changesAndDeploys({ target, pages }: Try): Promise<void> {
   await button(page, "Save").click();
   const fault = "'ftp://shop.example/' is not a valid http or https URL (and 1 other fault)";
   await page.locator(".field .fault").getByText(fault, { exact: true }).waitFor();
-  await page.locator(".notice.fail", { hasText: `request.url: ${fault}` }).waitFor();
+  expect(await page.locator(".notice.fail").count()).toBe(0);
   await expect
     .poll(() => page.evaluate("document.activeElement.value"))
     .toBe("ftp://shop.example/");

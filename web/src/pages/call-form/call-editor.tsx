@@ -29,6 +29,14 @@ interface CallEditorProps {
   readonly onSaved: (saved: SavedCall) => void;
 }
 
+/** Paths of the properties whose fields show their faults. */
+const SHOWN = [
+  "meta",
+  ...["method", "url", "parameters", "headers", "body", "auth_id", "token_id"].map(
+    (name) => `request.${name}`,
+  ),
+];
+
 export function CallEditor({ first, stored, onSaved }: CallEditorProps) {
   /** Whether the button that was pressed asks for a run. */
   const isToRun = useRef(false);
@@ -52,7 +60,7 @@ export function CallEditor({ first, stored, onSaved }: CallEditorProps) {
   return (
     <form class="stack" onSubmit={sending.submit} noValidate>
       <LeaveGuard isChanged={isChanged || draft.basic !== null} />
-      <Fault error={sending.faultBeside()} />
+      <Fault error={sending.faultBeside(...SHOWN)} />
       {(!stored || reading) && <CurlPaste reading={reading} onCurl={onCurl} />}
       <RequestFields {...part} onCurl={onCurl} />
       <AuthFields {...part} />
