@@ -1,5 +1,5 @@
-// A table of many rows; only those in view are in the document, all for a print. Arrow keys, Home, End, Page Up and
-// Page Down move from row to row, Enter opens one.
+// A table of many rows; only those in view are in the document, but all on paper. Arrow keys, Home,
+// End, Page Up and Page Down move from row to row, Enter opens one.
 import {
   elementScroll,
   observeElementOffset,
