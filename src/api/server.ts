@@ -26,7 +26,7 @@ import { acceptJsonBodies } from "./http/json-body.ts";
 import { createCursors } from "./http/paging.ts";
 import { trustedProxies } from "./http/proxies.ts";
 import { serveEndpoint } from "./serve-endpoint.ts";
-import { endUnused } from "./http/unused-connections.ts";
+import { endIdle } from "./http/idle-connections.ts";
 import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import type { Documentation } from "./openapi/documentation.ts";
@@ -144,7 +144,7 @@ function createServer(
     else send(null, payload);
   });
   acceptJsonBodies(app);
-  endUnused(app);
+  endIdle(app);
   prettyPrintOnDemand(app);
   serveStart(app, config, pages.send);
   serveDocumentation(app, endpoints, config);

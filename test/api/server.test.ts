@@ -1,9 +1,12 @@
 import { once } from "node:events";
+import { Agent, request } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { describe, expect, it } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createCall, startApi } from "../support/api.ts";
 import type { List, TestApi } from "../support/api.ts";
 import { freePort } from "../support/free-port.ts";
@@ -60,6 +63,39 @@ it("answers requests that wait for a run before it stops", async () => {
   const response = await waiting;
   expect(response.status).toBe(200);
   expect(await response.json()).toMatchObject({ call_id: id });
+});
+
+it("stops as soon as requests under way are answered, on connections that stay open", async () => {
+  await using api = await startApi();
+  const { hostname, port } = new URL(await listening(api));
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const body = JSON.stringify({
+    meta: { name: "a" },
+    request: { method: "GET", url: "http://a.test/" },
+  });
+  const begun = once(api.api.app.server, "request");
+  const sent = request({
+    hostname,
+    port,
+    agent,
+    method: "POST",
+    path: "/api/2/calls/",
+    headers: {
+      authorization: `Bearer ${api.ann.key}`,
+      "content-type": "application/json",
+      "content-length": body.length,
+    },
+  });
+  sent.write(body.slice(0, 10));
+  await begun;
+  const stopped = api.api.stop();
+  await delay(100); // the server has closed by then
+  sent.end(body.slice(10));
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  expect(response.statusCode).toBe(201);
+  response.resume();
+  await stopped;
 });
 
 it.each([
