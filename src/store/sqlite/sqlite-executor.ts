@@ -18,6 +18,8 @@ import type {
   TransactionSettings,
 } from "kysely";
 import type { Schema } from "../schema.ts";
+import { createTurns } from "./turns.ts";
+import type { Turns } from "./turns.ts";
 
 /** Runs the query at once, on one connection. */
 export type Execute = (query: CompiledQuery) => QueryResult<unknown>;
@@ -33,15 +35,20 @@ export interface SqliteConnections {
 export function kyselyOver(connections: SqliteConnections): Kysely<Schema> {
   const compiler = new SqliteQueryCompiler();
   const adapter = new WholeMigrationsAdapter();
-  const driver = driverOf(connections);
-  const turns = turnsOn(connectionOf(connections.write));
+  const { write, isInTransaction, close } = connections;
+  const turns = createTurns({
+    connection: connectionOf(write),
+    run: (statement) => void write(CompiledQuery.raw(statement)),
+    isInTransaction,
+  });
+  const driver = driverOf(turns, close);
   const dialect = {
     createAdapter: () => adapter,
     createDriver: () => driver,
     createIntrospector: (kysely: Kysely<unknown>) => new SqliteIntrospector(kysely),
     createQueryCompiler: () => compiler,
   };
-  const executor = new SqliteExecutor([compiler, adapter], turns, connections, false);
+  const executor = new SqliteExecutor([compiler, adapter], turns, connections, turns);
   return new Kysely<Schema>({ config: { dialect }, dialect, driver, executor });
 }
 
@@ -62,34 +69,18 @@ const connectionOf = (execute: Execute): DatabaseConnection => ({
   },
 });
 
-/** Hands the connection to one transaction, or one statement, at a time. */
-function turnsOn(connection: DatabaseConnection): ConnectionProvider {
-  let last: Promise<unknown> = Promise.resolve();
-  return {
-    provideConnection(consumer) {
-      const turn = last.then(() => consumer(connection));
-      last = turn.catch(() => {});
-      return turn;
-    },
-  };
-}
-
-function driverOf({ write, isInTransaction, close }: SqliteConnections): Driver {
-  const run = async (text: string): Promise<void> => void write(CompiledQuery.raw(text));
-  return {
-    init: async () => {},
-    acquireConnection: async () => connectionOf(write),
-    // Takes the write lock at the start, unless it only reads: a transaction must not conflict
-    // between its reads and its writes.
-    beginTransaction: (_, { accessMode }: TransactionSettings) =>
-      run(accessMode === "read only" ? "begin" : "begin immediate"),
-    commitTransaction: () => run("commit"),
-    // On a full disk SQLite has rolled back already: a second rollback would hide its error.
-    rollbackTransaction: async () => (isInTransaction() ? run("rollback") : undefined),
-    releaseConnection: async () => {},
-    destroy: async () => close(),
-  };
-}
+const driverOf = (turns: Turns, close: () => void): Driver => ({
+  init: async () => {},
+  acquireConnection: () => {
+    throw new Error("connections are taken in turns");
+  },
+  beginTransaction: async (_, { accessMode }: TransactionSettings) =>
+    turns.begin(accessMode === "read only"),
+  commitTransaction: async () => turns.end(),
+  rollbackTransaction: async () => turns.undo(),
+  releaseConnection: async () => {},
+  destroy: () => turns.alone(close),
+});
 
 /**
  * A text that begins with `with` may end in a write: one with the word of a write waits its turn,
@@ -106,28 +97,29 @@ type Parts = readonly [compiler: SqliteQueryCompiler, adapter: SqliteAdapter];
 class SqliteExecutor extends DefaultQueryExecutor {
   readonly #parts: Parts;
   readonly #connections: SqliteConnections;
-  readonly #hasTurn: boolean;
+  /** Undefined for whoever has the turn. */
+  readonly #turns: Turns | undefined;
 
   constructor(
     parts: Parts,
-    turns: ConnectionProvider,
+    provider: ConnectionProvider,
     connections: SqliteConnections,
-    hasTurn: boolean,
+    turns?: Turns,
   ) {
-    super(...parts, turns);
+    super(...parts, provider);
     this.#parts = parts;
     this.#connections = connections;
-    this.#hasTurn = hasTurn;
+    this.#turns = turns;
   }
 
   override async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { read, write } = this.#connections;
-    if (this.#hasTurn) return write(query) as QueryResult<R>;
+    if (!this.#turns) return write(query) as QueryResult<R>;
     if (isRead(query)) return read(query) as QueryResult<R>;
-    return super.executeQuery(query);
+    return this.#turns.alone(() => write(query) as QueryResult<R>);
   }
 
   override withConnectionProvider(turn: ConnectionProvider): DefaultQueryExecutor {
-    return new SqliteExecutor(this.#parts, turn, this.#connections, true);
+    return new SqliteExecutor(this.#parts, turn, this.#connections);
   }
 }
