@@ -57,7 +57,7 @@ export function createAgent(given: AgentSettings) {
   settings.metrics.capacity.set(settings.concurrency);
   const { spool, kept, publisher } = createReporting(settings);
   const runLog = createRunLog(settings.log, settings.metrics);
-  const caller = createCaller(settings);
+  const caller = createHttpCaller(settings);
   const reporter = { locationId, agentId };
   const intake = createIntake({ ...settings, caller, reporter, runLog, kept, publisher });
   const duty = createDuty({ ...settings, intake });
@@ -113,12 +113,6 @@ function sizeOf(spool: Spool | undefined): Pick<Condition, "spool"> {
 interface Settings extends AgentSettings {
   readonly clock: HubClock;
 }
-
-const createCaller = (settings: Settings) =>
-  createHttpCaller({
-    ...settings,
-    onRefusal: (refusal) => settings.log.warn(refusal, "target refused by egress rules"),
-  });
 
 function openSpool(spool: Spool, settings: Settings): void {
   spool.open();

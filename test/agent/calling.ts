@@ -5,7 +5,7 @@ import { buildRequest } from "../../src/agent/build-request.ts";
 import type { HttpRequest } from "../../src/agent/http/http-request.ts";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
-import type { CallOutcome, HttpCallerSettings } from "../../src/agent/http/http-call.ts";
+import type { CallOutcome } from "../../src/agent/http/http-call.ts";
 import { createHostResolver } from "../../src/net/resolve-host.ts";
 import type { HostResolver } from "../../src/net/resolve-host.ts";
 import { timingOf } from "../../src/agent/http/trace.ts";
@@ -18,6 +18,7 @@ import type { Timing } from "../../src/model/timing.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
+import type { Logger } from "../../src/runtime/logger.ts";
 
 export const newCall = (
   request: Partial<TickCall["request"]> = {},
@@ -105,7 +106,7 @@ export interface CallOptions {
   readonly ca?: string;
   readonly resolver?: HostResolver;
   readonly clock?: Clock;
-  readonly onRefusal?: HttpCallerSettings["onRefusal"];
+  readonly log?: Logger;
 }
 
 /** Makes a call with real time; loopback is allowed unless said otherwise. */
@@ -118,14 +119,14 @@ export function call(
     ca,
     clock = systemClock,
     resolver = createHostResolver({ clock }),
-    onRefusal,
+    log,
   }: CallOptions = {},
 ): Promise<CallOutcome> {
   const caller = createHttpCaller({
     clock,
     egress: parseEgressAllow(allow),
     resolver,
-    onRefusal,
+    ...(log && { log }),
     ...(ca !== undefined && { ca }),
   });
   return caller.call(requestOf(url, request), {

@@ -75,7 +75,7 @@ it.each([
     response.writeHead(302, { location: `http:/${request.url}.example/` });
     response.end();
   });
-  const refusals: unknown[] = [];
+  const { log, lines } = captureLog();
   const caller = createHttpCaller({
     clock: systemClock,
     egress: parseEgressAllow([target.authority]),
@@ -84,11 +84,12 @@ it.each([
       servers: [names.address],
       hostsFile: "/nowhere",
     }),
-    onRefusal: ({ host, addresses }) => refusals.push([host, ...addresses]),
+    log,
   });
   const tick = newTick(newCall({ url: url.replace("PORT", String(target.port)) }));
   await runTick(newRunSettings({ caller }), { ...tick, environment: { place } });
-  expect(refusals).toEqual([shown]);
+  const [host, ...addresses] = shown;
+  expect(lines()).toMatchObject([{ msg: "target refused by egress rules", host, addresses }]);
 });
 
 describe("a result", () => {

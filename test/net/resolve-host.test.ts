@@ -15,6 +15,7 @@ import type { Answer, NameServer } from "../support/name-server.ts";
 import { startTarget } from "../support/target-server.ts";
 import { undisturbed } from "../support/undisturbed.ts";
 import { call, codeOf, timingOfCall } from "../agent/calling.ts";
+import { captureLog } from "../runtime/log-lines.ts";
 
 const resolverOf = ({ address }: NameServer, settings: Partial<ResolverSettings> = {}) =>
   createHostResolver({
@@ -463,12 +464,8 @@ it("a name that leads inside looks like one that does not exist, but not to the 
   await using server = await startNameServer((name) =>
     name === "inside.example" ? ["127.0.0.1", "10.0.0.7"] : "NXDOMAIN",
   );
-  const refusals: unknown[] = [];
-  const options = {
-    resolver: resolverOf(server),
-    allow: [],
-    onRefusal: (refusal: unknown) => refusals.push(refusal),
-  };
+  const { log, lines } = captureLog();
+  const options = { resolver: resolverOf(server), allow: [], log };
   const [inside, missing] = await Promise.all(
     ["inside", "missing"].map(async (name) => {
       const { result, message, last } = await call(`http://${name}.example:81/`, options);
@@ -485,7 +482,7 @@ it("a name that leads inside looks like one that does not exist, but not to the 
     phases: { dns: null },
     destIp: null,
   });
-  expect(refusals).toEqual([
+  expect(lines()).toMatchObject([
     { host: "inside.example", port: 81, addresses: ["127.0.0.1", "10.0.0.7"] },
   ]);
 });

@@ -12,6 +12,7 @@ import type { HostResolver } from "../../net/resolve-host.ts";
 import { isUsable } from "../../runtime/client-certificate.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
+import type { Logger } from "../../runtime/logger.ts";
 import { dial } from "./dial.ts";
 import { CallFailure, dnsFailure } from "./failure.ts";
 import type { HttpRequest } from "./http-request.ts";
@@ -19,8 +20,8 @@ import { secure } from "./secure.ts";
 import { beginWait } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 
-/** A refused target, reported to the agent's operator. */
-export interface Refusal extends HostPort {
+/** A refused target, logged for the agent's operator. */
+interface Refusal extends HostPort {
   readonly addresses: readonly string[];
 }
 
@@ -28,7 +29,8 @@ export interface Network {
   readonly clock: Clock;
   readonly egress: EgressRules;
   readonly resolver: HostResolver;
-  readonly onRefusal?: ((refusal: Refusal) => void) | undefined;
+  /** For refused targets. */
+  readonly log?: Logger | undefined;
   /** The trusted authorities, in PEM; undefined: those of Node. */
   readonly ca: string | undefined;
   /** Shared by all calls: creating one costs more than the rest of the handshake's setup. */
@@ -66,8 +68,8 @@ export async function connect(network: Network, trace: Trace, attempt: Attempt):
  * A name with only refused addresses fails like one without addresses, in message and timing:
  * users must not learn which names the agent's network knows.
  */
-function refusal({ onRefusal }: Network, trace: Trace, refused: Refusal): CallFailure {
-  onRefusal?.(shown(refused, trace.request));
+function refusal({ log }: Network, trace: Trace, refused: Refusal): CallFailure {
+  log?.warn(shown(refused, trace.request), "target refused by egress rules");
   if (!saysItsAddress(refused.host)) {
     trace.phases.dns = null;
     return notFound(refused.host);

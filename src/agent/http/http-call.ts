@@ -7,6 +7,7 @@ import { createHostResolver } from "../../net/resolve-host.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { createDeadline } from "../../runtime/deadline.ts";
+import type { Logger } from "../../runtime/logger.ts";
 import { connect } from "./connect.ts";
 import type { Attempt, Network } from "./connect.ts";
 import { createCookies, siteOf, withCookies, withoutCookies } from "./cookies.ts";
@@ -35,7 +36,7 @@ export interface HttpCallerSettings {
   readonly clock: Clock;
   readonly egress: EgressRules;
   readonly resolver?: HostResolver;
-  readonly onRefusal?: Network["onRefusal"];
+  readonly log?: Logger;
   /** The trusted authorities, in PEM; default: those of Node. */
   readonly ca?: string;
   /** `host:port` of servers that answer whenever the agent's own network works. */
@@ -50,13 +51,13 @@ export function createHttpCaller({
   resolver = createHostResolver({ clock }),
   ca,
   uplinkCheck = [],
-  onRefusal,
+  log,
 }: HttpCallerSettings) {
   const network: Network = {
     clock,
     egress,
     resolver,
-    onRefusal,
+    log,
     ca,
     secureContext: createSecureContext({ ca }),
   };
