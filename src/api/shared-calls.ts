@@ -60,7 +60,7 @@ async function* openCalls(
 ): AsyncGenerator<StoredDocument> {
   for (const some of chunksOf(ids, CALLS_AT_ONCE)) {
     const found = await documents.getMany("call", some);
-    yield* found.filter((stored) => isOpen(part, principal, stored));
+    yield* [...found.values()].filter((stored) => isOpen(part, principal, stored));
     await nextTurn();
   }
 }

@@ -5,12 +5,10 @@ import type { Call } from "../model/call.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Workflow } from "../model/workflow.ts";
 import { shortHash, stepIds } from "../runtime/ids.ts";
-import type { MissedRun, PendingRun, StoredDocument } from "../store/records.ts";
+import type { Documents, MissedRun, PendingRun, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { withCredentials } from "./credentials.ts";
 import { withEnvironment } from "./environment.ts";
-import { readDocuments } from "./read-documents.ts";
-import type { Documents } from "./read-documents.ts";
 import { createWaitingRuns } from "./waiting-runs.ts";
 
 /**
@@ -24,8 +22,8 @@ export async function buildTicks(
   waiting = createWaitingRuns(Infinity),
 ): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly MissedRun[] }> {
   const { call = [], workflow = [] } = Object.groupBy(runs, ({ target_kind }) => target_kind);
-  const workflows = await readDocuments(store, "workflow", targetIds(workflow));
-  const calls = await readDocuments(store, "call", [
+  const workflows = await store.documents.getMany("workflow", targetIds(workflow));
+  const calls = await store.documents.getMany("call", [
     ...targetIds(call),
     ...workflow.flatMap(({ call_ids }) => call_ids ?? []),
     ...[...workflows.values()].flatMap(callIdsOf),

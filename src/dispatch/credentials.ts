@@ -12,10 +12,8 @@ import { isRenewable, renewalFailureOf } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
 import { isFixed } from "../model/url.ts";
 import { environmentNames } from "../model/variables.ts";
-import type { StoredDocument } from "../store/records.ts";
+import type { Documents, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { readDocuments } from "./read-documents.ts";
-import type { Documents } from "./read-documents.ts";
 
 interface Users {
   /** The stored calls of the ticks. */
@@ -40,8 +38,8 @@ export async function withCredentials(
   const tokenIds = requests.flatMap(({ token_id }) => token_id ?? []);
   const credentials: Credentials = {
     ...users,
-    settings: await readDocuments(store, "auth_setting", authIds),
-    tokens: await readDocuments(store, "token", tokenIds),
+    settings: await store.documents.getMany("auth_setting", authIds),
+    tokens: await store.documents.getMany("token", tokenIds),
   };
   const authorizations = new Map(
     [...users.calls.values()]

@@ -7,7 +7,6 @@ import type { Tick, TickCall } from "../model/tick.ts";
 import { environmentNames } from "../model/variables.ts";
 import type { PendingRun, StoredVariable } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { readDocuments } from "./read-documents.ts";
 
 const DEFAULT_WORKSPACE = "global";
 
@@ -102,7 +101,7 @@ const bytesOf = (variables: Variables): number =>
 
 async function readValues(store: Store, found: readonly Found[]): Promise<Values> {
   const ids = found.flatMap(({ variables }) => [...variables.values()].map(({ id }) => id));
-  const read = await readDocuments(store, "variable", ids);
+  const read = await store.documents.getMany("variable", ids);
   return new Map(
     [...read].map(([id, { document, unreadable }]) => {
       const { value } = (document as Variable).workspace_variable;

@@ -6,7 +6,6 @@ import type { Tick } from "../model/tick.ts";
 import type { Workflow } from "../model/workflow.ts";
 import type { PendingRun } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { readDocuments } from "./read-documents.ts";
 
 /** In bytes. This much of each call, of its credentials, and of a run's values does not count. */
 const FREE = 4 * 1024;
@@ -103,7 +102,7 @@ function bytesBeyond(authorization: Authorization): number {
 async function readCallIds(store: Store, runs: readonly PendingRun[]) {
   const unplanned = runs.filter((run) => run.target_kind === "workflow" && !run.call_ids);
   const workflowIds = unplanned.map(({ target_id }) => target_id);
-  const workflows = await readDocuments(store, "workflow", workflowIds);
+  const workflows = await store.documents.getMany("workflow", workflowIds);
   return ({ target_kind, target_id, call_ids }: PendingRun): readonly string[] => {
     const workflow = workflows.get(target_id)?.document as Workflow | undefined;
     return target_kind === "call" ? [target_id] : (call_ids ?? workflow?.workflow.call_ids ?? []);

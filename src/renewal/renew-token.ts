@@ -58,7 +58,7 @@ export async function renewToken(
 ): Promise<RenewalOutcome | undefined> {
   const { store, metrics } = options;
   const { id, now, claimed, tooLate, pauseMs } = attempt;
-  const [stored] = await store.documents.getMany("token", [id]);
+  const stored = await store.documents.get("token", id);
   if (!stored) return undefined;
   if (stored.unreadable) {
     await store.renewals.release(id, claimed, now + pauseMs);
@@ -92,7 +92,7 @@ export async function renewToken(
  */
 async function settingOf(store: Store, token: StoredDocument): Promise<StoredDocument | undefined> {
   const { auth_id } = (token.document as Token).meta;
-  const [stored] = await store.documents.getMany("auth_setting", [auth_id]);
+  const stored = await store.documents.get("auth_setting", auth_id);
   const user = ownerOf(token);
   if (!stored || !canRead(user, stored) || whyWithheld(token, stored)) return undefined;
   const document = shownAuthSetting(stored.document as AuthSetting, user, stored);

@@ -37,6 +37,9 @@ export interface StoredDocument<D = unknown> extends Owned {
   readonly unreadable?: Error;
 }
 
+/** By id. */
+export type Documents = ReadonlyMap<string, StoredDocument>;
+
 export interface NewDocument extends StoredDocument {
   readonly filters: Partial<Record<FilterField, string | null>>;
   /** The calls that it names, for kinds that name several. */

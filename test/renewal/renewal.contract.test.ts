@@ -302,10 +302,10 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
       const { documents } = system.store;
       const id = await insertToken(system.store, system.url, { sharer: "bob" });
       change = async () => {
-        const [token] = await documents.getMany("token", [id]);
+        const token = await documents.get("token", id);
         if (!token) throw new Error("the token is gone");
         const { auth_id } = (token.document as Token).meta;
-        const [setting] = await documents.getMany("auth_setting", [auth_id]);
+        const setting = await documents.get("auth_setting", auth_id);
         if (!setting) throw new Error("the setting is gone");
         const before = setting.document as AuthSetting;
         const settings = { ...before.settings, access_token_url: "http://b.example/" };

@@ -393,7 +393,7 @@ describe.each(storeKinds)("migrating an earlier schema on %s", (kind) => {
       "token",
       tokens.map(({ id }) => id),
     );
-    expect(found.map(({ document }) => document)).toEqual([
+    expect([...found.values()].map(({ document }) => document)).toEqual([
       ...Array.from({ length: 501 }, () => ({ meta: { name: "t" }, endpoint: url })),
       { endpoint: null },
       { endpoint: null },

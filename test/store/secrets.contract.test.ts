@@ -95,7 +95,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     const documentsRead = [
       await documents.get("token", token.id),
       await documents.getForUpdate("token", token.id),
-      (await documents.getMany("token", [token.id]))[0],
+      (await documents.getMany("token", [token.id])).get(token.id),
       (await documents.list("token", ann, {}, ALL))[0],
       await store.transaction((within) => within.documents.get("token", token.id)),
     ];
@@ -151,7 +151,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
     });
     expect(JSON.parse(await storedText(database, target.id))).toEqual(moved);
     const others = await store.documents.getMany("token", [from.id, to.id]);
-    const unreadable = others.filter((each) => each.unreadable);
+    const unreadable = [...others.values()].filter((each) => each.unreadable);
     expect(unreadable.map(({ id }) => id)).toEqual([target.id]);
     expect(JSON.stringify(unreadable)).not.toContain("s3cret");
     await store.documents.remove("token", from.id);
@@ -278,7 +278,7 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
           "token",
           [changed, ...tokens.slice(-1)].map(({ id }) => id),
         );
-        expect(read.map(({ document }) => document)).toEqual([
+        expect([...read.values()].map(({ document }) => document)).toEqual([
           { token: { access_token: "s3cret-changed" } },
           tokens.at(-1)?.document,
         ]);

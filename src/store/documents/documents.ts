@@ -13,7 +13,14 @@ import { byId, insertIfNew, SHOWN, toRow, toStoredDocument } from "./document-ro
 import type { ShownRow } from "./document-rows.ts";
 import { isOf } from "../identity.ts";
 import { removeInsights, shareInsights } from "../insights/insight-sharing.ts";
-import type { Filters, NewDocument, Page, StoredDocument, StoredVariable } from "../records.ts";
+import type {
+  Documents,
+  Filters,
+  NewDocument,
+  Page,
+  StoredDocument,
+  StoredVariable,
+} from "../records.ts";
 import { DUE_WHEN_WRITTEN, renewTokensOf } from "./renewals.ts";
 import { countInserted, countReplaced } from "./usage.ts";
 import { openDocument, sealDocument, SEALED_KINDS } from "./sealed-documents.ts";
@@ -46,13 +53,14 @@ export function createDocumentStore(database: Database, sealing: Sealing) {
       const { rows } = await byId(database.kysely, { kind, id });
       return (await opened(rows, sealing))[0];
     },
-    /** Returns the documents that exist, in creation order. */
-    async getMany(kind: ResourceKind, ids: readonly string[]): Promise<StoredDocument[]> {
-      if (ids.length === 0) return [];
+    /** Returns the documents that exist, in creation order; ids may be repeated. */
+    async getMany(kind: ResourceKind, ids: readonly string[]): Promise<Documents> {
+      if (ids.length === 0) return new Map();
       const rows = database.kysely.selectFrom("documents").select(SHOWN);
+      const among = rows.where(isAmong(database, "id", [...new Set(ids)]));
       // The kind is checked afterwards: SQLite would search by it rather than by the ids.
-      const found = await all(rows.where(isAmong(database, "id", ids)).orderBy("id"));
-      return found.filter((each) => each.kind === kind);
+      const found = (await all(among.orderBy("id"))).filter((each) => each.kind === kind);
+      return new Map(found.map((stored) => [stored.id, stored]));
     },
     /** The sizes of those of the documents that are larger than `above`; in bytes, as stored. */
     sizes: (ids: readonly string[], above: number) => sizesOf(database, ids, above),
