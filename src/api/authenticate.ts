@@ -20,16 +20,9 @@ export interface Authenticated {
   readonly session: string | undefined;
 }
 
-/**
- * Rejects with `unauthenticated` without an active key or an open session, `forbidden` for a key
- * below the level and for cross-site changes with a session, and `too_many` after a flood of
- * requests with one key, or with wrong keys from one address. Wrong keys never block a valid one:
- * no one can lock out others behind the same address.
- */
-export type Authenticate = (
-  request: FastifyRequest,
-  endpoint: Pick<Endpoint, "level" | "acceptsCode" | "inBackground">,
-) => Promise<Authenticated>;
+export type Authenticate = ReturnType<typeof createAuthenticate>;
+
+type Requirements = Pick<Endpoint, "level" | "acceptsCode" | "inBackground">;
 
 const WRONG_KEYS_PER_MINUTE = 600;
 /** An attacker with many addresses must not fill the database either. */
@@ -45,11 +38,20 @@ export interface AuthenticateOptions {
   readonly publicUrl?: string | undefined;
 }
 
-export function createAuthenticate(options: AuthenticateOptions): Authenticate {
+export function createAuthenticate(options: AuthenticateOptions) {
   const { store, clock, limits, sessionIdleMs: idleMs } = options;
   const refuseWrongKey = createRefusal(store, clock);
   const allowOneMore = createRequestLimit(clock, limits);
-  return async (request, { level, acceptsCode = false, inBackground = false }) => {
+  /**
+   * Rejects with `unauthenticated` without an active key or an open session, `forbidden` for a key
+   * below the level and for cross-site changes with a session, and `too_many` after a flood of
+   * requests with one key, or with wrong keys from one address. Wrong keys never block a valid one:
+   * no one can lock out others behind the same address.
+   */
+  return async (
+    request: FastifyRequest,
+    { level, acceptsCode = false, inBackground = false }: Requirements,
+  ): Promise<Authenticated> => {
     const { given, session } = credentialIn(request, acceptsCode, options);
     const principal =
       session === undefined
