@@ -55,7 +55,7 @@ async function serve(
   let system: System | undefined;
   let endHistory = async (): Promise<void> => undefined;
   const start = async (): Promise<void> => {
-    system = await compose({ config, dataDir, log, ...(demo && { companion: demo }) });
+    system = await compose({ config, dataDir, log, demo });
     await system.lifecycle.start();
   };
   let signal: NodeJS.Signals;

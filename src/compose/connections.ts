@@ -19,6 +19,7 @@ import { claimAgentIds } from "./agent-id.ts";
 import { agentThreadsOf, startAgentThread } from "./agent-thread.ts";
 import type { AgentThread } from "./agent-thread.ts";
 import { openConfiguredBus, streamsOf } from "./bus.ts";
+import type { Demo } from "./demo.ts";
 import { ensureLocation } from "./first-start.ts";
 import { openHubKeys } from "./hub-keys.ts";
 import { agentKeysOf, createKeyRing } from "./location-keys.ts";
@@ -30,17 +31,11 @@ export interface ComposeOptions {
   readonly config: Config;
   readonly dataDir: DataDir;
   readonly log: Logger;
-  readonly companion?: Companion;
-}
-
-/**
- * A server that runs alongside the roles. It starts once this process holds the data folder and
- * stops just before the folder is released, even after a failed start. The agent may always call
- * it.
- */
-export interface Companion extends Service {
-  /** `host:port`, once started. */
-  address(): string;
+  /**
+   * Its target starts once this process holds the data folder and stops just before the folder is
+   * released, even after a failed start. The agent may always call it.
+   */
+  readonly demo?: Demo | undefined;
 }
 
 /** What the roles of a process share. */
@@ -62,7 +57,7 @@ export interface Connections {
 
 /** Adds each part to `opened` once it is open, as a service that closes it. */
 export async function openConnections(
-  { config, dataDir, log, companion }: ComposeOptions,
+  { config, dataDir, log, demo }: ComposeOptions,
   opened: Service[],
 ): Promise<Connections> {
   const closeLater = (name: string, stop: Service["stop"]): void =>
@@ -71,9 +66,9 @@ export async function openConnections(
     const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir);
     closeLater("data folder", async () => unlock());
   }
-  if (companion) {
-    closeLater(companion.name, () => companion.stop());
-    await companion.start();
+  if (demo) {
+    closeLater(demo.name, () => demo.stop());
+    await demo.start();
   }
   // The agents' modules load while the store opens.
   const agentThreads = Array.from({ length: agentThreadsOf(config) }, () =>

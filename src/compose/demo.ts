@@ -37,6 +37,7 @@ export function createDemo(dataDir: DataDir) {
   };
   return {
     name: "demo target",
+    /** `host:port` of the target, once started. */
     address: () => target.address(),
     async start(): Promise<void> {
       saved = readSaved(dataDir, reset);

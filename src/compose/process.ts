@@ -53,11 +53,10 @@ async function wire(
   connections: Connections,
   opened: readonly Service[],
 ): Promise<System> {
-  const { config, log, companion } = options;
+  const { config, log } = options;
   const { store, bus, holder } = connections;
   const own = await openOwnNetwork(config, bus);
-  const egressAllow = companion ? [companion.address()] : [];
-  const parts = { ...options, ...connections, own, egressAllow };
+  const parts = { ...options, ...connections, own };
   const { services, api, agent } = await composeRoles(parts);
   const firstKey = store && api ? firstKeyOf(store, options) : undefined;
   const ops: OpsServer = opsServerOf(options, { ...connections, agent }, () => lifecycle.state());

@@ -40,8 +40,6 @@ import { masterKeyOf, retentionOf } from "./store.ts";
 
 export interface RoleParts extends ComposeOptions, Connections {
   readonly own: WatchedNetwork;
-  /** Allowed targets in addition to the configured ones. */
-  readonly egressAllow: readonly string[];
 }
 
 /** Parts of the roles that use the store. */
@@ -106,9 +104,9 @@ function watchesOf({ config, registry, log }: RoleParts, hub: HubParts | undefin
 const logOf = ({ log }: RoleParts, role: Role): Logger => log.child({ role });
 
 /** Returns the allowed targets beyond public addresses. */
-const allowedTargets = ({ config, egressAllow }: RoleParts): string[] => [
+const allowedTargets = ({ config, demo }: RoleParts): string[] => [
   ...config.egressAllow,
-  ...egressAllow,
+  ...(demo ? [demo.address()] : []),
 ];
 
 function aggregatorOf(parts: HubParts): Service[] {
