@@ -26,14 +26,14 @@ async function runDoctor(
   { roles, json }: DoctorOptions,
 ): Promise<void> {
   // Loaded here: the other commands start in half the time without it.
-  const { openGround } = await import("../compose/inspection.ts");
+  const { openSources } = await import("../compose/inspection.ts");
   const { uplinkCheckOf } = await import("../compose/network.ts");
   const { examine } = await import("../doctor/examination.ts");
   const { EXIT_CODES } = await import("../doctor/finding.ts");
   const { tableOf } = await import("../doctor/table.ts");
   const read = readConfig(environment, { SONDE_ROLES: roles });
-  await using open = openGround(read, environment);
-  const report = await examine(open.ground, uplinkCheckOf(read.config));
+  await using open = openSources(read, environment);
+  const report = await examine(open.sources, uplinkCheckOf(read.config));
   print(json ? `${JSON.stringify(report, null, 2)}\n` : tableOf(report, process.stdout.columns));
   exitWith(EXIT_CODES[report.state]);
 }

@@ -3,10 +3,11 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { spoolSize } from "../agent/reporting/spool-size.ts";
+import type { BusFacts } from "../bus/bus-facts.ts";
 import type { Environment, ReadConfig } from "../config/config.ts";
 import { isHub, settingFiles } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
-import type { Ground, SpoolFacts } from "../doctor/ground.ts";
+import type { Sources, SpoolFacts } from "../doctor/sources.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { existingDataDir } from "../runtime/data-dir.ts";
 import { createLogger } from "../runtime/logger.ts";
@@ -16,23 +17,22 @@ import type { OpsAnswer } from "../runtime/ops-client.ts";
 import type { Inspection } from "../store/inspection.ts";
 import { openInspection } from "../store/inspection.ts";
 import { takeSnapshot } from "../status/snapshot.ts";
-import type { Snapshot, Sources } from "../status/snapshot.ts";
+import type { Snapshot } from "../status/snapshot.ts";
 import { VERSION } from "../version.ts";
 import { natsServersOf, streamsOf } from "./bus.ts";
 import { existingSealerOf, locationOf } from "./store.ts";
 
-/** Disposing closes what `ground` has opened. */
-export interface OpenGround extends AsyncDisposable {
-  readonly ground: Ground;
-}
-
-export function openGround(read: ReadConfig, env: Environment): OpenGround {
+/** Disposing closes what `sources` has opened. */
+export function openSources(
+  read: ReadConfig,
+  env: Environment,
+): AsyncDisposable & { readonly sources: Sources } {
   const { config } = read;
   let database: Promise<Inspection> | undefined;
-  let bus: ReturnType<Ground["bus"]> | undefined;
+  let bus: Promise<BusFacts> | undefined;
   const ops = (path: string): Promise<OpsAnswer> => askOps(config, path);
   return {
-    ground: {
+    sources: {
       ...read,
       version: VERSION,
       clock: systemClock,
@@ -58,16 +58,17 @@ export function openStatus(config: Config): AsyncDisposable & { take: () => Prom
     opened = undefined;
     await database?.close();
   };
-  const sources: Sources = {
-    version: VERSION,
-    config,
-    clock: systemClock,
-    database: isHub(config) ? () => (opened ??= inspectStore(config)) : undefined,
-    ops: (path) => askOps(config, path),
-  };
+  const database = isHub(config) ? () => (opened ??= inspectStore(config)) : undefined;
+  const ops = (path: string): Promise<OpsAnswer> => askOps(config, path);
   return {
     async take() {
-      const snapshot = await takeSnapshot(sources);
+      const snapshot = await takeSnapshot({
+        version: VERSION,
+        config,
+        clock: systemClock,
+        database,
+        ops,
+      });
       // Closed, to be reopened: a service may open the file meanwhile; a server may be back.
       if (!config.databaseUrl || typeof snapshot.service === "string") await close();
       return snapshot;
@@ -86,7 +87,7 @@ const inspectStore = (config: Config): Promise<Inspection> =>
     clock: systemClock,
   });
 
-async function inspectBus(config: Config): ReturnType<Ground["bus"]> {
+async function inspectBus(config: Config): Promise<BusFacts> {
   const { inspectNats } = await import("../bus/nats/inspection.ts");
   return inspectNats({
     ...natsServersOf(config),

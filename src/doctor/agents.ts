@@ -6,8 +6,8 @@ import type { Check } from "./check.ts";
 import { lengthOf, sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
-import type { Ground } from "./ground.ts";
-import { DATABASE, readableDatabase } from "./ground.ts";
+import type { Sources } from "./sources.ts";
+import { DATABASE, readableDatabase } from "./sources.ts";
 
 export interface AgentFacts {
   readonly now: number;
@@ -20,15 +20,15 @@ export interface AgentFacts {
   readonly only: string | undefined;
 }
 
-export const agentsCheck = (ground: Ground): Check => ({
+export const agentsCheck = (sources: Sources): Check => ({
   name: "agents",
   needs: [...DATABASE, "natsUrls", "location"],
   async run() {
-    const database = await readableDatabase(ground);
-    const { natsUrls, location } = ground.config;
+    const database = await readableDatabase(sources);
+    const { natsUrls, location } = sources.config;
     return agentFindings({
       now: await database.now(),
-      version: ground.version,
+      version: sources.version,
       agents: await database.agents.list(),
       deployments: await database.deployments(),
       only: natsUrls ? undefined : location,

@@ -11,8 +11,8 @@ import { NotApplicable } from "./check.ts";
 import { lengthOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, skipped, warning } from "./finding.ts";
-import { DATABASE, readableDatabase } from "./ground.ts";
-import type { Ground } from "./ground.ts";
+import { DATABASE, readableDatabase } from "./sources.ts";
+import type { Sources } from "./sources.ts";
 import { silenceFindings } from "./process.ts";
 
 /** Certificates are checked by the machine's clock; slots come from the database's. */
@@ -20,16 +20,16 @@ const ALLOWED_MS = 1000;
 const HARMFUL_MS = 60_000;
 const SYNCHRONIZE = "synchronize it with time servers, for example with chrony";
 
-export const clocksCheck = (ground: Ground): Check => ({
+export const clocksCheck = (sources: Sources): Check => ({
   name: "clocks",
   needs: [...DATABASE, "opsHost", "opsPort"],
-  run: () => (isHub(ground.config) ? hubClocks(ground) : agentClock(ground)),
+  run: () => (isHub(sources.config) ? hubClocks(sources) : agentClock(sources)),
 });
 
-async function hubClocks(ground: Ground): Promise<Finding[]> {
-  const database = await readableDatabase(ground);
+async function hubClocks(sources: Sources): Promise<Finding[]> {
+  const database = await readableDatabase(sources);
   const own = database.hasClock
-    ? offsetFinding("the database's", await measureAhead(database, ground.clock))
+    ? offsetFinding("the database's", await measureAhead(database, sources.clock))
     : skipped("the embedded database uses this machine's clock");
   const agents = await database.agents.list();
   const now = await database.now();
@@ -37,7 +37,7 @@ async function hubClocks(ground: Ground): Promise<Finding[]> {
 }
 
 /** Reports what the agent has measured, on a machine that runs only agents. */
-async function agentClock({ ops }: Ground): Promise<Finding[]> {
+async function agentClock({ ops }: Sources): Promise<Finding[]> {
   const answer = await ops("/metrics").catch((cause: unknown) => {
     throw new NotApplicable("not checked, because no agent here measures the hub's time", {
       cause,

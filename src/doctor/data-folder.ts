@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
-import type { Ground } from "./ground.ts";
+import type { Sources } from "./sources.ts";
 import { isShared, octal } from "./permissions.ts";
 
-export const dataFolderCheck = ({ config: { dataDir } }: Ground): Check => ({
+export const dataFolderCheck = ({ config: { dataDir } }: Sources): Check => ({
   name: "data folder",
   needs: ["dataDir"],
   async run() {

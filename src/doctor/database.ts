@@ -4,28 +4,28 @@ import { databaseServerOf } from "../model/database-url.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, failureOf, ok, warning } from "./finding.ts";
-import { DATABASE, hubDatabase, needHub } from "./ground.ts";
-import type { Ground } from "./ground.ts";
+import { DATABASE, hubDatabase, needHub } from "./sources.ts";
+import type { Sources } from "./sources.ts";
 
-export const databaseCheck = (ground: Ground): Check => ({
+export const databaseCheck = (sources: Sources): Check => ({
   name: "database",
   needs: DATABASE,
   async run() {
-    const { config } = ground;
+    const { config } = sources;
     needHub(config);
-    const { isEncrypted } = await ground.database();
+    const { isEncrypted } = await sources.database();
     if (!config.databaseUrl) return [ok("the embedded database in the data folder is readable")];
     const { host } = databaseServerOf(config.databaseUrl);
     return [ok(`PostgreSQL at ${host} answers, ${isEncrypted ? "over" : "without"} TLS`)];
   },
 });
 
-export const migrationsCheck = (ground: Ground): Check => ({
+export const migrationsCheck = (sources: Sources): Check => ({
   name: "migrations",
   needs: DATABASE,
   async run() {
-    const database = await hubDatabase(ground);
-    return [schemaFinding(await database.schema(), ground.version)];
+    const database = await hubDatabase(sources);
+    return [schemaFinding(await database.schema(), sources.version)];
   },
 });
 
@@ -54,13 +54,13 @@ export function schemaFinding(
   );
 }
 
-export const masterKeyCheck = (ground: Ground): Check => ({
+export const masterKeyCheck = (sources: Sources): Check => ({
   name: "master key",
   needs: [...DATABASE, "masterKey", "masterKeysOld"],
   async run() {
-    const database = await hubDatabase(ground);
+    const database = await hubDatabase(sources);
     const keys = await database.countKeys();
-    const sealer = ground.sealer();
+    const sealer = sources.sealer();
     if (keys === 0) return [ok("nothing is encrypted yet: the first start registers the key")];
     if (!sealer)
       return [

@@ -7,19 +7,19 @@ import type { Check } from "./check.ts";
 import { percent, sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, skipped, warning } from "./finding.ts";
-import type { Ground } from "./ground.ts";
+import type { Sources } from "./sources.ts";
 
 const ALLOWED_FREE = 0.15;
 const NEEDED_FREE = 0.05;
 
-export const diskCheck = (ground: Ground): Check => ({
+export const diskCheck = (sources: Sources): Check => ({
   name: "disk",
   needs: ["dataDir"],
   async run() {
-    const { dataDir, databaseUrl } = ground.config;
+    const { dataDir, databaseUrl } = sources.config;
     const own = diskFinding(`the disk of the data folder ${dataDir}`, await spaceAt(dataDir));
-    if (!databaseUrl || !isHub(ground.config)) return [own];
-    return [own, await databaseDisk(ground)];
+    if (!databaseUrl || !isHub(sources.config)) return [own];
+    return [own, await databaseDisk(sources)];
   },
 });
 
@@ -53,12 +53,12 @@ export function diskFinding(what: string, { free, size }: Space): Finding {
 }
 
 /** Checks PostgreSQL's folder if it is here: the server does not report its free space. */
-async function databaseDisk(ground: Ground): Promise<Finding> {
-  const database = await ground.database().catch(() => undefined);
+async function databaseDisk(sources: Sources): Promise<Finding> {
+  const database = await sources.database().catch(() => undefined);
   const size = await database?.size();
   if (!size)
     return skipped("the disk of PostgreSQL: not checked, because PostgreSQL does not answer");
-  const { host, isSocket } = databaseServerOf(ground.config.databaseUrl ?? "");
+  const { host, isSocket } = databaseServerOf(sources.config.databaseUrl ?? "");
   const isHere = isSocket || ["localhost", "127.0.0.1", "[::1]"].includes(host);
   const space =
     isHere && size.folder ? await spaceAt(size.folder).catch(() => undefined) : undefined;

@@ -8,7 +8,7 @@ import { databaseCheck, masterKeyCheck, migrationsCheck } from "./database.ts";
 import { diskCheck } from "./disk.ts";
 import { worstOf } from "./finding.ts";
 import type { DoctorReport } from "./finding.ts";
-import type { Ground } from "./ground.ts";
+import type { Sources } from "./sources.ts";
 import { ledgerCheck } from "./ledger.ts";
 import { natsCheck, permissionsCheck, streamsCheck } from "./nats.ts";
 import { egressCheck, namesCheck, uplinkCheck } from "./network.ts";
@@ -16,33 +16,33 @@ import { processCheck, spoolCheck } from "./process.ts";
 import { insightsCheck, schedulerCheck } from "./scheduler.ts";
 import { settingsCheck } from "./settings.ts";
 
-export async function examine(ground: Ground, uplinks: readonly string[]): Promise<DoctorReport> {
+export async function examine(sources: Sources, uplinks: readonly string[]): Promise<DoctorReport> {
   const checks = [
-    settingsCheck(ground),
-    dataFolderCheck(ground),
-    diskCheck(ground),
-    databaseCheck(ground),
-    migrationsCheck(ground),
-    masterKeyCheck(ground),
-    natsCheck(ground),
-    streamsCheck(ground),
-    permissionsCheck(ground),
-    processCheck(ground),
-    clocksCheck(ground),
-    schedulerCheck(ground),
-    ledgerCheck(ground),
-    agentsCheck(ground),
-    spoolCheck(ground),
-    insightsCheck(ground),
-    egressCheck(ground),
-    namesCheck(ground),
-    uplinkCheck(ground, uplinks),
+    settingsCheck(sources),
+    dataFolderCheck(sources),
+    diskCheck(sources),
+    databaseCheck(sources),
+    migrationsCheck(sources),
+    masterKeyCheck(sources),
+    natsCheck(sources),
+    streamsCheck(sources),
+    permissionsCheck(sources),
+    processCheck(sources),
+    clocksCheck(sources),
+    schedulerCheck(sources),
+    ledgerCheck(sources),
+    agentsCheck(sources),
+    spoolCheck(sources),
+    insightsCheck(sources),
+    egressCheck(sources),
+    namesCheck(sources),
+    uplinkCheck(sources, uplinks),
   ];
-  const findings = await runChecks(checks, ground.invalid);
+  const findings = await runChecks(checks, sources.invalid);
   return {
-    version: ground.version,
-    time: formatInstant(ground.clock.now()),
-    roles: [...ground.config.roles],
+    version: sources.version,
+    time: formatInstant(sources.clock.now()),
+    roles: [...sources.config.roles],
     state: worstOf(findings),
     findings,
   };

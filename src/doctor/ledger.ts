@@ -8,18 +8,18 @@ import type { Check } from "./check.ts";
 import { percent } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
-import type { Ground } from "./ground.ts";
-import { DATABASE, readableDatabase } from "./ground.ts";
+import type { Sources } from "./sources.ts";
+import { DATABASE, readableDatabase } from "./sources.ts";
 
 const HOURS = 6;
 /** Limits the check to a few seconds: a large service's last minutes say as much. */
 const MOST_RUNS = 200_000;
 
-export const ledgerCheck = (ground: Ground): Check => ({
+export const ledgerCheck = (sources: Sources): Check => ({
   name: "ledger",
   needs: DATABASE,
   async run() {
-    const database = await readableDatabase(ground);
+    const database = await readableDatabase(sources);
     const now = await database.now();
     const lease = await database.lease(SCHEDULER_LEASE);
     const opening = await database.openingSlots();

@@ -8,8 +8,8 @@ import type { Check } from "./check.ts";
 import { lengthOf, percent, sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, failureOf, ok, warning } from "./finding.ts";
-import { needNats, reachableBus } from "./ground.ts";
-import type { Ground } from "./ground.ts";
+import { needNats, reachableBus } from "./sources.ts";
+import type { Sources } from "./sources.ts";
 
 const NEEDS: readonly (keyof Config)[] = [
   "natsUrls",
@@ -22,12 +22,12 @@ const NEEDS: readonly (keyof Config)[] = [
   "location",
 ];
 
-export const natsCheck = (ground: Ground): Check => ({
+export const natsCheck = (sources: Sources): Check => ({
   name: "nats",
   needs: NEEDS,
   async run() {
-    needNats(ground.config);
-    const { addresses, serverVersion, roundTripMs, clustered } = await ground.bus();
+    needNats(sources.config);
+    const { addresses, serverVersion, roundTripMs, clustered } = await sources.bus();
     return [
       ok(
         `NATS at ${addresses} answers in ${lengthOf(roundTripMs)} (nats-server ${serverVersion}${clustered ? ", a cluster" : ""})`,
@@ -36,12 +36,12 @@ export const natsCheck = (ground: Ground): Check => ({
   },
 });
 
-export const streamsCheck = (ground: Ground): Check => ({
+export const streamsCheck = (sources: Sources): Check => ({
   name: "streams",
   needs: [...NEEDS, "natsTicksMiB", "natsResultsMiB", "natsReplicas"],
   async run() {
-    const facts = await reachableBus(ground);
-    return isHub(ground.config) ? streamFindings(facts) : consumerFindings(facts, ground.config);
+    const facts = await reachableBus(sources);
+    return isHub(sources.config) ? streamFindings(facts) : consumerFindings(facts, sources.config);
   },
 });
 
@@ -120,10 +120,10 @@ function consumerFindings({ tickConsumer }: BusFacts, { location }: Config): Fin
   ];
 }
 
-export const permissionsCheck = (ground: Ground): Check => ({
+export const permissionsCheck = (sources: Sources): Check => ({
   name: "permissions",
   needs: NEEDS,
-  run: async () => permissionFindings(await reachableBus(ground), ground.config),
+  run: async () => permissionFindings(await reachableBus(sources), sources.config),
 });
 
 export function permissionFindings(

@@ -9,10 +9,10 @@ import type { HostResolver } from "../net/resolve-host.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, skipped, warning } from "./finding.ts";
-import { needAgent } from "./ground.ts";
-import type { Ground } from "./ground.ts";
+import { needAgent } from "./sources.ts";
+import type { Sources } from "./sources.ts";
 
-export const egressCheck = ({ config }: Ground): Check => ({
+export const egressCheck = ({ config }: Sources): Check => ({
   name: "egress",
   needs: ["egressAllow", "roles"],
   async run() {
@@ -53,7 +53,7 @@ const PROBE = "doctor.sonde.invalid";
 const DNS_WITHIN_MS = 3000;
 const ANSWERS: readonly string[] = ["ENOTFOUND", "ENODATA"];
 
-export const namesCheck = ({ config }: Ground): Check => ({
+export const namesCheck = ({ config }: Sources): Check => ({
   name: "names",
   needs: ["roles"],
   async run() {
@@ -98,7 +98,7 @@ export function nameServerFindings(
 
 /** Asks as an agent here does, before it blames a target. */
 export const uplinkCheck = (
-  { config, clock }: Pick<Ground, "config" | "clock">,
+  { config, clock }: Pick<Sources, "config" | "clock">,
   hosts: readonly string[],
 ): Check => ({
   name: "uplink",

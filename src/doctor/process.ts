@@ -10,9 +10,9 @@ import { NotApplicable } from "./check.ts";
 import { sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, failureOf, ok, skipped, warning } from "./finding.ts";
-import type { Ground, SpoolFacts } from "./ground.ts";
+import type { Sources, SpoolFacts } from "./sources.ts";
 
-export const processCheck = ({ config, ops }: Ground): Check => ({
+export const processCheck = ({ config, ops }: Sources): Check => ({
   name: "process",
   needs: ["opsHost", "opsPort", "roles"],
   async run() {
@@ -65,7 +65,7 @@ export function readinessFindings(url: string, status: number, text: string): Fi
       ];
 }
 
-export const spoolCheck = ({ config, spools }: Ground): Check => ({
+export const spoolCheck = ({ config, spools }: Sources): Check => ({
   name: "spool",
   needs: ["dataDir", "roles", "natsUrls"],
   async run() {

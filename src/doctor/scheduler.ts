@@ -7,8 +7,8 @@ import type { Check } from "./check.ts";
 import { lengthOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
-import type { Ground } from "./ground.ts";
-import { DATABASE, readableDatabase } from "./ground.ts";
+import type { Sources } from "./sources.ts";
+import { DATABASE, readableDatabase } from "./sources.ts";
 
 export interface SchedulerFacts {
   readonly now: number;
@@ -23,11 +23,11 @@ export interface SchedulerFacts {
 /** The reconciler runs every five seconds. */
 const RECONCILED_WITHIN_MS = 60_000;
 
-export const schedulerCheck = (ground: Ground): Check => ({
+export const schedulerCheck = (sources: Sources): Check => ({
   name: "scheduler",
   needs: DATABASE,
   async run() {
-    const database = await readableDatabase(ground);
+    const database = await readableDatabase(sources);
     const lease = await database.lease(SCHEDULER_LEASE);
     const now = await database.now();
     return schedulerFindings({
@@ -94,11 +94,11 @@ const ALLOWED_OVERDUE_MS = 3_600_000;
 /** The reports of a month may take hours if there are many calls. */
 const LOST_MS = 24 * 3_600_000;
 
-export const insightsCheck = (ground: Ground): Check => ({
+export const insightsCheck = (sources: Sources): Check => ({
   name: "insights",
   needs: DATABASE,
   async run() {
-    const database = await readableDatabase(ground);
+    const database = await readableDatabase(sources);
     const now = await database.now();
     return [insightsFinding({ now, ...(await database.waitingInsights(now)) })];
   },

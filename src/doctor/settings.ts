@@ -5,10 +5,10 @@ import { count } from "../model/count.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
-import type { Ground } from "./ground.ts";
+import type { Sources } from "./sources.ts";
 import { isOpenToOthers, octal } from "./permissions.ts";
 
-export const settingsCheck = ({ config, faults, settingFiles }: Ground): Check => ({
+export const settingsCheck = ({ config, faults, settingFiles }: Sources): Check => ({
   name: "settings",
   async run() {
     const files = await Promise.all([...settingFiles].map(checkFile));

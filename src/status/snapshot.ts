@@ -1,24 +1,18 @@
 // The state of the service at one moment, as seen from this machine: from the store and the local
 // process.
-import type { Config } from "../config/config.ts";
+import type { Sources as DoctorSources } from "../doctor/sources.ts";
 import { agentStateOf } from "../model/agent.ts";
 import type { AgentState, ListedAgent } from "../model/agent.ts";
 import { MINUTE_MS, SCHEDULER_LEASE } from "../model/slots.ts";
-import type { Clock } from "../runtime/clock.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import { readinessIn } from "../runtime/ops-client.ts";
-import type { OpsAnswer } from "../runtime/ops-client.ts";
 import type { Inspection } from "../store/inspection.ts";
 import type { FailingCall, RecentRuns } from "../store/results/recent-runs.ts";
 import type { Lease, PendingAt } from "../store/records.ts";
 
-export interface Sources {
-  readonly version: string;
-  readonly config: Config;
-  readonly clock: Clock;
+interface Sources extends Pick<DoctorSources, "version" | "config" | "clock" | "ops"> {
   /** Undefined on a machine that runs only agents. */
-  readonly database: (() => Promise<Inspection>) | undefined;
-  readonly ops: (path: string) => Promise<OpsAnswer>;
+  readonly database: DoctorSources["database"] | undefined;
 }
 
 export interface Snapshot {

@@ -1,4 +1,4 @@
-// The inputs of checks: the settings, and inspections that change nothing.
+// What checks read: the settings, and inspections that change nothing.
 import type { BusFacts } from "../bus/bus-facts.ts";
 import { isAgent, isHub } from "../config/config.ts";
 import type { Config, ReadConfig } from "../config/config.ts";
@@ -8,7 +8,7 @@ import type { Sealer } from "../runtime/sealer.ts";
 import type { Inspection } from "../store/inspection.ts";
 import { NotApplicable } from "./check.ts";
 
-export interface Ground extends ReadConfig {
+export interface Sources extends ReadConfig {
   readonly version: string;
   readonly clock: Clock;
   /** The files that secret settings are read from, by the name of the variable. */
@@ -58,25 +58,25 @@ export function needNats(config: Config): void {
  * Rejects with `NotApplicable` on a machine without a database, if the database cannot be read, or
  * if its schema is not that of this version.
  */
-export async function readableDatabase(ground: Ground): Promise<Inspection> {
-  const database = await hubDatabase(ground);
+export async function readableDatabase(sources: Sources): Promise<Inspection> {
+  const database = await hubDatabase(sources);
   const { missing, unknown } = await database.schema();
   if (missing.length + unknown.length === 0) return database;
   throw new NotApplicable("not checked, because the database schema is not that of this Sonde");
 }
 
 /** Like `readableDatabase`, with any schema. */
-export async function hubDatabase(ground: Ground): Promise<Inspection> {
-  needHub(ground.config);
-  return ground.database().catch((cause: unknown) => {
+export async function hubDatabase(sources: Sources): Promise<Inspection> {
+  needHub(sources.config);
+  return sources.database().catch((cause: unknown) => {
     throw new NotApplicable("not checked, because the database cannot be read", { cause });
   });
 }
 
 /** Rejects with `NotApplicable` without NATS, or if NATS cannot be reached. */
-export async function reachableBus(ground: Ground): Promise<BusFacts> {
-  needNats(ground.config);
-  return ground.bus().catch((cause: unknown) => {
+export async function reachableBus(sources: Sources): Promise<BusFacts> {
+  needNats(sources.config);
+  return sources.bus().catch((cause: unknown) => {
     throw new NotApplicable("not checked, because NATS cannot be reached", { cause });
   });
 }
