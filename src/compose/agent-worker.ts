@@ -1,13 +1,12 @@
 // An agent in its own thread, seen from that thread. The main thread starts and stops it, and tells
 // it the process's own ports and servers.
 import type { MessagePort } from "node:worker_threads";
-import type { AgentBus, BusStatus } from "../bus/bus.ts";
+import type { AgentBus } from "../bus/bus.ts";
 import type { Agent } from "../agent/agent.ts";
 import { createThreadBus } from "../bus/thread-bus.ts";
 import type { OwnNetwork } from "../net/egress.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import type { Logger, LogSettings } from "../runtime/logger.ts";
-import type { MetricsSnapshot } from "../runtime/exposition.ts";
 import { releaseMemory } from "../runtime/memory.ts";
 import { Registry, snapshotOf } from "../runtime/metrics.ts";
 import { SealError } from "../runtime/sealer.ts";
@@ -27,32 +26,19 @@ export interface AgentThreadData {
   readonly port: MessagePort | undefined;
 }
 
-export interface AgentStatus extends BusStatus {
-  /** Why the hub refuses the agent; undefined if it does not. */
-  readonly refusal: string | undefined;
-}
-
 export interface AgentThreadOrder extends AgentOrder {
   /** For its connection to NATS. */
   readonly locationKeys: LocationKeys;
 }
 
-/** The calls that the main thread makes. */
-export interface AgentThreadCalls {
-  start(order: AgentThreadOrder): Promise<void>;
-  stop(): Promise<void>;
-  /** Passes on the process's own ports and servers known so far. */
-  learn(network: OwnNetwork): void;
-  useKeys(locationKeys: LocationKeys): void;
-  status(): AgentStatus;
-  metrics(): Promise<MetricsSnapshot>;
+/** Lets the main thread call the agent. */
+export function serveAgent(main: MessagePort, data: AgentThreadData, log: Logger): void {
+  connectThreads(main, createCalls(data, log));
 }
 
-export function serveAgent(
-  main: MessagePort,
-  { config, port }: AgentThreadData,
-  log: Logger,
-): void {
+export type AgentThreadCalls = ReturnType<typeof createCalls>;
+
+function createCalls({ config, port }: AgentThreadData, log: Logger) {
   const registry = new Registry();
   const own = { ports: new Set<number>(), servers: new Set<string>() };
   let bus: AgentBus | undefined;
@@ -65,8 +51,8 @@ export function serveAgent(
   });
   const { sealerOf } = ring;
 
-  const calls: AgentThreadCalls = {
-    async start({ locationKeys, ...order }) {
+  return {
+    async start({ locationKeys, ...order }: AgentThreadOrder): Promise<void> {
       const { agentId: name } = order;
       keys ??= locationKeys;
       bus = port
@@ -78,15 +64,16 @@ export function serveAgent(
       releaseMemory();
       await agent.start();
     },
-    async stop() {
+    async stop(): Promise<void> {
       await agent?.stop();
       await bus?.close();
     },
-    useKeys(locationKeys) {
+    useKeys(locationKeys: LocationKeys): void {
       keys = locationKeys;
       ring.changed(config.location);
     },
-    learn({ ports, servers }) {
+    /** Passes on the process's own ports and servers known so far. */
+    learn({ ports, servers }: OwnNetwork): void {
       for (const each of ports) own.ports.add(each);
       for (const each of servers) own.servers.add(each);
     },
@@ -96,5 +83,4 @@ export function serveAgent(
     }),
     metrics: () => snapshotOf(registry),
   };
-  connectThreads(main, calls);
 }
