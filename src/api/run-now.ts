@@ -183,7 +183,7 @@ export async function runNow<Answer>(
       await request.forget();
       // A bus that did not answer may have the tick: its result then replaces this outcome.
       if (isUnavailable(cause) && !isFull(cause))
-        await store.results.recordMissed([{ run, result: "MISSED", message: NOT_TAKEN }]);
+        await store.results.recordUnreported([{ run, result: "MISSED", message: NOT_TAKEN }]);
       else await store.pendingRuns.remove(run.result_id);
       throw cause;
     }

@@ -5,7 +5,7 @@ import type { Call } from "../model/call.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Workflow } from "../model/workflow.ts";
 import { shortHash, stepIds } from "../runtime/ids.ts";
-import type { Documents, MissedRun, PendingRun, StoredDocument } from "../store/records.ts";
+import type { Documents, PendingRun, StoredDocument, UnreportedOutcome } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { withCredentials } from "./credentials.ts";
 import { withEnvironment } from "./environment.ts";
@@ -20,7 +20,7 @@ export async function buildTicks(
   store: Store,
   runs: readonly PendingRun[],
   waiting = createWaitingRuns(Infinity),
-): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly MissedRun[] }> {
+): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly UnreportedOutcome[] }> {
   const { call = [], workflow = [] } = Object.groupBy(runs, ({ target_kind }) => target_kind);
   const workflows = await store.documents.getMany("workflow", targetIds(workflow));
   const calls = await store.documents.getMany("call", [
@@ -33,7 +33,7 @@ export async function buildTicks(
   const locations = await store.locations.listAll();
   const removed = new Set(locations.flatMap(({ id, removed }) => (removed === null ? [] : id)));
   let ticks: Tick[] = [];
-  const unable: MissedRun[] = [];
+  const unable: UnreportedOutcome[] = [];
   for (const run of runs) {
     const tick = tickOf(run, { workflows, calls, withKey, removed });
     if (typeof tick === "string") unable.push(unableToRun(run, tick));
@@ -57,7 +57,7 @@ export async function buildTicks(
 export const DEPLOYMENT_DELETED = "the deployment was deleted before its run";
 
 /** The outcome of a run that no agent gets; the message says why. */
-export const unableToRun = (run: PendingRun, message: string): MissedRun => ({
+export const unableToRun = (run: PendingRun, message: string): UnreportedOutcome => ({
   run,
   result: "UNABLE_TO_RUN",
   message,

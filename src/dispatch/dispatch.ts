@@ -6,7 +6,7 @@ import { expiryOf } from "../model/slots.ts";
 import { awaitsRenewal } from "../model/token-renewal.ts";
 import { groupTicks } from "../model/tick.ts";
 import type { Tick } from "../model/tick.ts";
-import type { MissedRun, PendingRun } from "../store/records.ts";
+import type { PendingRun, UnreportedOutcome } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { buildTicks, unableToRun } from "./build-tick.ts";
 import type { WaitingRuns } from "./waiting-runs.ts";
@@ -37,7 +37,7 @@ export async function dispatch(
   const { store, waiting } = dispatcher;
   const runs = pending.filter(({ due_time }) => due_time < now + PUBLISH_AHEAD_MS);
   const { ticks, unable } = await buildAdmitted(dispatcher, runs, now);
-  if (unable.length > 0) await store.results.recordMissed(unable);
+  if (unable.length > 0) await store.results.recordUnreported(unable);
   const { ready = [], held = [] } = Object.groupBy(ticks, (tick) =>
     awaitsToken(tick, now) ? "held" : "ready",
   );
@@ -46,7 +46,7 @@ export async function dispatch(
   const unfit = await publish(dispatcher, ready);
   const tooLarge = runs.filter(({ result_id }) => unfit.has(result_id));
   for (const run of tooLarge) waiting.forget(run);
-  if (tooLarge.length > 0) await store.results.recordMissed(tooLarge.map(tooLargeToRun));
+  if (tooLarge.length > 0) await store.results.recordUnreported(tooLarge.map(tooLargeToRun));
 }
 
 /** Builds the ticks of the runs that their owners have room for. */
@@ -54,7 +54,7 @@ async function buildAdmitted(
   { store, waiting }: Dispatcher,
   runs: readonly PendingRun[],
   now: number,
-): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly MissedRun[] }> {
+): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly UnreportedOutcome[] }> {
   const refused = await waiting.refused(store, runs, now);
   const open = runs.filter((run) => !refused.has(run));
   const { ticks, unable } = await buildTicks(store, open, waiting);
@@ -71,7 +71,7 @@ const awaitsToken = (tick: Tick, now: number): boolean =>
     ({ authorization }) => authorization?.token && awaitsRenewal(authorization.token, tick, now),
   );
 
-const tooLargeToRun = (run: PendingRun): MissedRun =>
+const tooLargeToRun = (run: PendingRun): UnreportedOutcome =>
   unableToRun(
     run,
     `the ${run.target_kind} is too large to be sent to an agent; its bodies, headers and parameters count`,

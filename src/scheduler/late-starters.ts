@@ -58,7 +58,7 @@ async function orderStarted(
     const fresh = await pendingRuns.insert(runs);
     const tooLate = fresh.filter((run) => run.latest_start < now);
     if (tooLate.length > 0)
-      await results.recordMissed(tooLate.map((run) => missedFor("deployed_late", run)));
+      await results.recordUnreported(tooLate.map((run) => missedFor("deployed_late", run)));
     return { ordered: fresh.length - tooLate.length, missed: tooLate.length };
   });
 }

@@ -1,10 +1,10 @@
 // Records runs as MISSED, and counts and logs them by reason.
 import { explainMissed } from "../model/missed.ts";
 import type { MissedReason } from "../model/missed.ts";
-import type { MissedRun, PendingRun } from "../store/records.ts";
+import type { PendingRun, UnreportedOutcome } from "../store/records.ts";
 import type { SchedulerParts } from "./parts.ts";
 
-export interface MissedWithReason extends MissedRun {
+export interface MissedWithReason extends UnreportedOutcome {
   readonly reason: MissedReason;
 }
 
@@ -21,7 +21,7 @@ export async function recordMissed(
   missed: readonly MissedWithReason[],
 ): Promise<void> {
   for (const [reason, runs] of Map.groupBy(missed, (each) => each.reason)) {
-    const recorded = await parts.store.results.recordMissed(runs);
+    const recorded = await parts.store.results.recordUnreported(runs);
     if (recorded === 0) continue;
     countMissed(parts, reason, recorded);
     parts.log.warn({ reason, missed: recorded }, "runs missed");

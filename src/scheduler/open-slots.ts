@@ -81,5 +81,5 @@ const openPage = ({ store }: SchedulerParts, opening: Opening): Promise<number |
     if (!page) return undefined;
     if (!page.late) return slots.order(page);
     const late = await slots.listRuns(page);
-    return results.recordMissed(late.map((run) => missedFor("scheduler_down", run)));
+    return results.recordUnreported(late.map((run) => missedFor("scheduler_down", run)));
   });

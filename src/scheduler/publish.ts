@@ -94,7 +94,7 @@ async function withoutDeleted(
 ): Promise<readonly PendingRun[]> {
   const deleted = runs.filter(({ is_deleted }) => is_deleted);
   if (deleted.length === 0) return runs;
-  await store.results.recordMissed(deleted.map((run) => unableToRun(run, DEPLOYMENT_DELETED)));
+  await store.results.recordUnreported(deleted.map((run) => unableToRun(run, DEPLOYMENT_DELETED)));
   return runs.filter(({ is_deleted }) => !is_deleted);
 }
 

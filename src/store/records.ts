@@ -144,7 +144,7 @@ export interface ExpiredRun extends PendingRun {
   readonly published: boolean;
 }
 
-export interface MissedRun {
+export interface UnreportedOutcome {
   readonly run: PendingRun;
   /** `MISSED`, or `UNABLE_TO_RUN` where there is nothing to run. */
   readonly result: "MISSED" | "UNABLE_TO_RUN";

@@ -54,7 +54,7 @@ it.each(storeKinds)("counts each report by its outcome on %s", async (kind) => {
   const store = await database.open();
   const [run, missed, unknown] = [0, 1, 2].map((n) => aRun({ due_time: systemClock.now() + n }));
   await store.pendingRuns.insert([run!, missed!]);
-  await store.results.recordMissed([{ run: missed!, result: "MISSED", message: "lost" }]);
+  await store.results.recordUnreported([{ run: missed!, result: "MISSED", message: "lost" }]);
   const registry = new Registry();
   const metrics = createAggregatorMetrics(registry);
   const { log, lines } = captureLog();

@@ -271,7 +271,7 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     const missed = runAt({ target_id, due_time: NOW - 121 * DAY });
     const reports = await record(run);
     await store.pendingRuns.insert([missed]);
-    await store.results.recordMissed([{ run: missed, result: "MISSED", message: "gone" }]);
+    await store.results.recordUnreported([{ run: missed, result: "MISSED", message: "gone" }]);
     await settleInsights();
     await remove();
     const times = [run.due_time, missed.due_time];

@@ -80,7 +80,7 @@ describe.each(storeKinds)("the state of a call on %s", (storeKind) => {
     ) as [PendingRun, PendingRun];
     await api.store.pendingRuns.insert([first, second]);
     for (const run of [first, second])
-      await api.store.results.recordMissed([{ run, result: "MISSED", message: "late" }]);
+      await api.store.results.recordUnreported([{ run, result: "MISSED", message: "late" }]);
     expect(await text()).toBe("MISSED at far: far MISSED, local COMPLETE");
     await api.store.results.record([aReport(first, { result: "HTTP_SERVER_ERROR" })]);
     expect(await text()).toBe("MISSED at far: far MISSED, local COMPLETE");

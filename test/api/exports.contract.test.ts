@@ -80,7 +80,7 @@ describe.each(storeKinds)("exports on %s", (storeKind) => {
     const run = aRun({ target_id, due_time, location_id });
     await api.store.pendingRuns.insert([run]);
     if (outcome.result === "MISSED")
-      await api.store.results.recordMissed([{ run, result: "MISSED", message: "late" }]);
+      await api.store.results.recordUnreported([{ run, result: "MISSED", message: "late" }]);
     else {
       const report = aReport(run, outcome);
       const results = report.results.map((result) => ({ ...result, response: RESPONSE }));

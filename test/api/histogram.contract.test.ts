@@ -39,7 +39,7 @@ describe.each(storeKinds)("the histogram of a call on %s", (storeKind) => {
     await api.store.results.record(runs.map(({ run, outcome }) => aReport(run, outcome)));
     const missed = aRun({ target_id: id, location_id: "far", due_time: T0 });
     await api.store.pendingRuns.insert([missed]);
-    await api.store.results.recordMissed([{ run: missed, result: "MISSED", message: "late" }]);
+    await api.store.results.recordUnreported([{ run: missed, result: "MISSED", message: "late" }]);
   });
   afterAll(() => api[Symbol.asyncDispose]());
 

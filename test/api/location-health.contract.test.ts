@@ -57,7 +57,7 @@ describe.each(storeKinds)("the health of locations on %s", (storeKind) => {
     const missed = aRun({ location_id: "far", due_time: now - 60 * SECOND });
     await store.pendingRuns.insert([missed, ...calls.map(({ run }) => run)]);
     await store.results.record(calls.map(({ report }) => report));
-    await store.results.recordMissed([{ run: missed, result: "MISSED", message: "no_agent" }]);
+    await store.results.recordUnreported([{ run: missed, result: "MISSED", message: "no_agent" }]);
     const waiting = [
       aRun({ location_id: "far", due_time: now + SECOND }),
       aRun({ location_id: "far", due_time: now }),

@@ -67,7 +67,7 @@ describe.each(storeKinds)("the statistics of a report on %s", (storeKind) => {
     const run = aRun({ target_id, location_id, due_time });
     await api.store.pendingRuns.insert([run]);
     if (outcome.result === "MISSED")
-      await api.store.results.recordMissed([{ run, result: "MISSED", message: "late" }]);
+      await api.store.results.recordUnreported([{ run, result: "MISSED", message: "late" }]);
     else await api.store.results.record([aReport(run, outcome)]);
   }
 

@@ -85,7 +85,7 @@ describe.each(storeKinds)("lists of results on %s", (storeKind) => {
       await api.store.pendingRuns.insert([run]);
       if (outcome.result === "QUEUED") continue;
       if (outcome.result === "MISSED")
-        await api.store.results.recordMissed([{ run, result: "MISSED", message: "late" }]);
+        await api.store.results.recordUnreported([{ run, result: "MISSED", message: "late" }]);
       else await api.store.results.record([reportOf(run, outcome)]);
     }
     return ids;

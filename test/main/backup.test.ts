@@ -302,7 +302,9 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     const late = aReport(known);
     expect(await store.results.record([late])).toMatchObject({ unknown: 1, recorded: 0 });
     // By now the scheduler has opened the slots that the backup lacks.
-    await store.results.recordMissed([{ run: known, result: "MISSED", message: "scheduler_down" }]);
+    await store.results.recordUnreported([
+      { run: known, result: "MISSED", message: "scheduler_down" },
+    ]);
     expect(await store.results.record([late, aReport(aRun())])).toEqual({
       recorded: 1,
       late: 1,

@@ -226,8 +226,8 @@ describe.each(storeKinds)("slots on %s", (kind) => {
             ...inner,
             results: {
               ...inner.results,
-              recordMissed: async (runs) => {
-                const recorded = await inner.results.recordMissed(runs);
+              recordUnreported: async (runs) => {
+                const recorded = await inner.results.recordUnreported(runs);
                 await expect.poll(() => published).toHaveLength(3);
                 late += 1;
                 if (late === 20) throw new Error("killed");

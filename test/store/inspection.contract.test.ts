@@ -60,7 +60,7 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
     await store.pendingRuns.insert(runs);
     const [byHub, byAgent, simulated] = runs as [PendingRun, PendingRun, PendingRun];
     const message = "agent_offline: no agent was online";
-    await store.results.recordMissed([{ run: byHub, result: "MISSED", message }]);
+    await store.results.recordUnreported([{ run: byHub, result: "MISSED", message }]);
     expect(await inspection.missed(slot, slot + 1)).toEqual(new Map([[message, 1]]));
     await store.results.record([
       missedBy("agent", byAgent, "started_late: …"),
@@ -110,7 +110,7 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
 
     await store.results.record([aReport(runs[0])]);
     const message = "agent_offline: no agent was online";
-    await store.results.recordMissed([{ run: runs[1], result: "MISSED", message }]);
+    await store.results.recordUnreported([{ run: runs[1], result: "MISSED", message }]);
     expect(await inspection.auditSlot(slot)).toMatchObject({ missing: 0, twice: 0 });
     expect(await inspection.missed(T0, slot + 1)).toEqual(new Map([[message, 1]]));
 

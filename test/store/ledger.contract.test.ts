@@ -231,7 +231,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
       ...[call.id, call.id, "gone"].map((target_id) => aRun({ target_id })),
       aRun({ target_id: workflow.id, target_kind: "workflow" }),
     );
-    await store.results.recordMissed([
+    await store.results.recordUnreported([
       { run: runs[0]!, result: "MISSED", message: "too late" },
       ...runs.slice(1).map((run) => ({ run, result: "UNABLE_TO_RUN", message: "no" }) as const),
     ]);
@@ -258,8 +258,8 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
       result: "MISSED",
       message: "no agent answered",
     } as const;
-    expect(await store.results.recordMissed([missed])).toBe(1);
-    expect(await store.results.recordMissed([missed])).toBe(0);
+    expect(await store.results.recordUnreported([missed])).toBe(1);
+    expect(await store.results.recordUnreported([missed])).toBe(0);
     expect((await store.results.get(run!.result_id))?.meta).toMatchObject({
       result: "MISSED",
       message: "no agent answered",
@@ -294,7 +294,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     await store.results.record([aReport(run!)]);
     expect(
-      await store.results.recordMissed([{ run: run!, result: "MISSED", message: "too late" }]),
+      await store.results.recordUnreported([{ run: run!, result: "MISSED", message: "too late" }]),
     ).toBe(0);
     expect(await store.results.record([aReport(run!, { result: "MISSED" })])).toMatchObject({
       recorded: 0,
@@ -306,7 +306,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   it("keeps a late result when others report the run while it is being stored", async () => {
     const [run] = await ordered(aRun({ target_id: aCallId() }));
     const missed = { run: run!, result: "MISSED", message: "no agent answered" } as const;
-    await store.results.recordMissed([missed]);
+    await store.results.recordUnreported([missed]);
     const [stored, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const recording = store.transaction(async (inner) => {
       await inner.results.record([aReport(run!)]);
@@ -315,7 +315,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     });
     await stored.promise;
     const again = store.results.record([aReport(run!)]);
-    const stale = store.results.recordMissed([missed]);
+    const stale = store.results.recordUnreported([missed]);
     await queryBlocked(database, 2);
     release.resolve();
     await recording;
@@ -431,7 +431,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
         const [some, same] = await Promise.all([
           results.record(reports.slice(n * 10)),
           results.record(reports.slice(0, 60 - n * 10).toReversed()),
-          results.recordMissed(
+          results.recordUnreported(
             runs.slice(0, 5).map((run) => ({ run, result: "MISSED", message: "late" }) as const),
           ),
         ]);
@@ -452,11 +452,11 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     );
     const missed = (run: ReturnType<typeof aRun>) =>
       [{ run, result: "MISSED", message: "late" }] as const;
-    await store.results.recordMissed(missed(replaced!));
+    await store.results.recordUnreported(missed(replaced!));
     await using month = await lockMonth(database, target_id);
     const replacing = store.results.record([aReport(replaced!)]);
     await queryBlocked(database);
-    const recording = others.map((run) => store.results.recordMissed(missed(run)));
+    const recording = others.map((run) => store.results.recordUnreported(missed(run)));
     await queryBlocked(database, 1 + others.length);
     await month.release();
     await replacing;

@@ -121,7 +121,7 @@ describe.each(storeKinds)("what was recorded on %s", (kind) => {
     const store = await database.open();
     const run = aRun({ due_time: systemClock.now() });
     await store.pendingRuns.insert([run]);
-    await store.results.recordMissed([{ run, result: "MISSED", message: "too late" }]);
+    await store.results.recordUnreported([{ run, result: "MISSED", message: "too late" }]);
     const report = aReport(run);
     await store.results.record([report]);
     await store.results.record([report]);

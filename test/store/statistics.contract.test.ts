@@ -82,7 +82,7 @@ describe.each(storeKinds)("statistics on %s", (kind) => {
     );
     await store.pendingRuns.insert(ordered);
     const missed = ordered.filter((_, n) => runs[n]!.missedFirst);
-    await store.results.recordMissed(
+    await store.results.recordUnreported(
       missed.map((run) => ({ run, result: "MISSED", message: "late" }) as const),
     );
     const deliveries = runs

@@ -69,7 +69,7 @@ describe.each(storeKinds)("the results of a workflow on %s", (kind) => {
       });
       const missed = { run, result: "MISSED", message: "no agent answered" } as const;
       const result = n % 3 === 0 ? "HTTP_SERVER_ERROR" : "COMPLETE";
-      if (n % 5 === 4) await store.results.recordMissed([missed]);
+      if (n % 5 === 4) await store.results.recordUnreported([missed]);
       else await store.results.record([aWorkflowReport(run, [{ result }])]);
     }
     const list = (page: Partial<ResultPage>) =>

@@ -96,8 +96,8 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
 
   it("are recorded as MISSED in one row, which a late report replaces", async () => {
     const run = await planned();
-    expect(await store.results.recordMissed([missed(run)])).toBe(1);
-    expect(await store.results.recordMissed([missed(run)])).toBe(0);
+    expect(await store.results.recordUnreported([missed(run)])).toBe(1);
+    expect(await store.results.recordUnreported([missed(run)])).toBe(0);
     expect(await store.workflowResults.get(run.result_id)).toMatchObject({
       id: run.result_id,
       meta: {
@@ -127,7 +127,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     const workflow = aWorkflow(calls);
     await store.documents.insert(workflow);
     const run = aRun({ target_kind: "workflow", target_id: workflow.id });
-    expect(await store.results.recordMissed([missed(run)])).toBe(1);
+    expect(await store.results.recordUnreported([missed(run)])).toBe(1);
     const others = { ...run, call_ids: calls.toReversed() };
     expect(await store.results.record([aWorkflowReport(others)])).toMatchObject({ unknown: 1 });
     const late = aWorkflowReport({ ...run, call_ids: calls });
@@ -140,7 +140,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     const [run, without] = [await planned(), await planned()];
     const contextOf = (each: PendingRun) => store.workflowResults.context(each.result_id);
     const context = { USER: "ann \0 <b>", DEEP: { list: [1, null] } };
-    await store.results.recordMissed([missed(run)]);
+    await store.results.recordUnreported([missed(run)]);
     expect(await contextOf(run)).toBeUndefined();
     await store.results.record([{ ...aWorkflowReport(run), context }, aWorkflowReport(without)]);
     expect(await contextOf(run)).toEqual(context);
@@ -158,7 +158,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     const run = await planned();
     const report = aWorkflowReport(run);
     await store.results.record([report]);
-    expect(await store.results.recordMissed([missed(run)])).toBe(0);
+    expect(await store.results.recordUnreported([missed(run)])).toBe(0);
     const { workflow, ...rest } = report;
     const missedByAgent: RunReport = {
       ...rest,
@@ -297,7 +297,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     await Promise.all([
       store.results.record(reports.slice(0, 8)),
       store.results.record(reports.slice(4)),
-      store.results.recordMissed(same.slice(0, 2).map(missed)),
+      store.results.recordUnreported(same.slice(0, 2).map(missed)),
     ]);
     await store.results.record(reports);
     for (const period of PERIOD_KINDS) {
@@ -351,7 +351,7 @@ describe.each(storeKinds)("runs of workflows on %s", (kind) => {
     const first = await planned({ deployment_id, result_id: late, due_time: T0 + 2 * MINUTE });
     const skipped = await planned({ deployment_id, due_time: T0 + 4 * MINUTE });
     await store.results.record([aWorkflowReport(last), aWorkflowReport(first)]);
-    await store.results.recordMissed([missed(skipped)]);
+    await store.results.recordUnreported([missed(skipped)]);
     const latest = await store.workflowResults.latestOfDeployment(deployment_id);
     expect(latest?.id).toBe(early);
   });

@@ -93,7 +93,7 @@ async function endSchedule(store: Store, id: string, targetIds: readonly string[
   for (const target_id of targetIds) {
     const runs = { target_id, deployment_id: id };
     const due = await store.pendingRuns.withdraw(runs, now, PUBLISH_AHEAD_MS);
-    await store.results.recordMissed(due.map((run) => unableToRun(run, DEPLOYMENT_DELETED)));
+    await store.results.recordUnreported(due.map((run) => unableToRun(run, DEPLOYMENT_DELETED)));
   }
 }
 

@@ -11,8 +11,7 @@ import { namesOf } from "../names.ts";
 import { lockOrders, lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
 import type { Order, Outcome } from "./outcome-rows.ts";
 import { removePending } from "./pending-runs.ts";
-import { recordMissed } from "./missed-runs.ts";
-import type { MissedRun, Recorded, ResultPage } from "../records.ts";
+import type { Recorded, ResultPage, UnreportedOutcome } from "../records.ts";
 import { idsOnPage } from "../results/result-pages.ts";
 import {
   numbersIn,
@@ -21,6 +20,7 @@ import {
   toContext,
   toResult,
 } from "../results/result-row.ts";
+import { recordUnreported } from "./unreported-outcomes.ts";
 import { workflowIdsOnPage } from "../results/workflow-result-pages.ts";
 
 export function createResultStore(database: Database) {
@@ -54,8 +54,8 @@ export function createResultStore(database: Database) {
     record: (reports: readonly RunReport[]): Promise<Recorded> =>
       inTransaction(database, (transaction) => recordReports(transaction, reports)),
     /** The same for runs without a report; keeps existing outcomes. Returns how many are new. */
-    recordMissed: (runs: readonly MissedRun[]): Promise<number> =>
-      inTransaction(database, (transaction) => recordMissed(transaction, runs)),
+    recordUnreported: (outcomes: readonly UnreportedOutcome[]): Promise<number> =>
+      inTransaction(database, (transaction) => recordUnreported(transaction, outcomes)),
     async get(id: string): Promise<Result | undefined> {
       const [result] = await read(rows([id]));
       return result;

@@ -5,21 +5,21 @@ import { isAmong, textAt } from "../database.ts";
 import { lockOrders, lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
 import type { Order, Outcome } from "./outcome-rows.ts";
 import { removePending } from "./pending-runs.ts";
-import type { MissedRun } from "../records.ts";
+import type { UnreportedOutcome } from "../records.ts";
 
 /** Call it in a transaction. Returns how many runs had no outcome yet. */
-export async function recordMissed(
+export async function recordUnreported(
   transaction: Database,
-  missed: readonly MissedRun[],
+  outcomes: readonly UnreportedOutcome[],
 ): Promise<number> {
-  const ids = missed.map(({ run }) => run.result_id).sort();
+  const ids = outcomes.map(({ run }) => run.result_id).sort();
   const pending = await lockOrders(transaction, ids);
   const stored = await lockOutcomes(transaction, ids);
-  const fresh = missed.filter(({ run }) => !stored.has(run.result_id));
+  const fresh = outcomes.filter(({ run }) => !stored.has(run.result_id));
   const targets = await readTargets(transaction, fresh);
   await storeOutcomes(
     transaction,
-    fresh.map((outcome) => missedOutcome(outcome, pending, targets)),
+    fresh.map((outcome) => toOutcome(outcome, pending, targets)),
   );
   await removePending(transaction, ids);
   return fresh.length;
@@ -40,9 +40,9 @@ const DELETED: Target = { name: "", domain: "", request: null, call_ids: [] };
 /** Reads each target once, by its id, without the bodies of calls. */
 async function readTargets(
   database: Database,
-  missed: readonly MissedRun[],
+  outcomes: readonly UnreportedOutcome[],
 ): Promise<ReadonlyMap<string, Target>> {
-  const ids = [...new Set(missed.map(({ run }) => run.target_id))];
+  const ids = [...new Set(outcomes.map(({ run }) => run.target_id))];
   const text = (...path: string[]) => textAt(database, "document", path);
   const rows = await database.kysely
     .selectFrom("documents")
@@ -65,8 +65,8 @@ async function readTargets(
   );
 }
 
-function missedOutcome(
-  outcome: MissedRun,
+function toOutcome(
+  outcome: UnreportedOutcome,
   pending: ReadonlyMap<string, Order>,
   targets: ReadonlyMap<string, Target>,
 ): Outcome {
