@@ -9,6 +9,7 @@ import type { Documents, PendingRun, StoredDocument, UnreportedOutcome } from ".
 import type { Store } from "../store/store.ts";
 import { withCredentials } from "./credentials.ts";
 import { withEnvironment } from "./environment.ts";
+import type { Ordered } from "./environment.ts";
 import { createWaitingRuns } from "./waiting-runs.ts";
 
 /**
@@ -40,15 +41,15 @@ export async function buildTicks(
     else ticks.push(tick);
   }
   if (authorized.length > 0) ticks = await withCredentials(store, ticks, { calls, withKey });
-  const ordered = new Map(runs.map((run) => [run.result_id, run]));
-  const runOf = ({ result_id }: Tick) => ordered.get(result_id) as PendingRun;
-  const { admitted = [], refused = [] } = Object.groupBy(ticks, (tick) =>
-    waiting.admitsCredentials(runOf(tick), tick) ? "admitted" : "refused",
+  const runOf = new Map(runs.map((run) => [run.result_id, run]));
+  const ordered = ticks.map((tick) => ({ tick, run: runOf.get(tick.result_id) as PendingRun }));
+  const { admitted = [], refused = [] } = Object.groupBy(ordered, ({ tick, run }) =>
+    waiting.admitsCredentials(run, tick) ? "admitted" : "refused",
   );
   const complete = admitted.some(namesEnvironment)
-    ? await withEnvironment(store, admitted, runOf, waiting.admitsValues)
-    : { ticks: admitted, refused: [] };
-  for (const run of [...refused.map(runOf), ...complete.refused])
+    ? await withEnvironment(store, admitted, waiting)
+    : { ticks: admitted.map(({ tick }) => tick), refused: [] };
+  for (const { run } of [...refused, ...complete.refused])
     unable.push(unableToRun(run, waiting.refusal));
   for (const { run } of unable) waiting.forget(run);
   return { ticks: complete.ticks, unable };
@@ -72,7 +73,8 @@ const isAuthorized = ({ document }: StoredDocument): boolean =>
   (document as Call).request.auth_id !== null;
 
 /** Whether any text of a call, credentials included, has a `{{name}}`. */
-const namesEnvironment = ({ calls }: Tick): boolean => /\{\{|%7B%7B/i.test(JSON.stringify(calls));
+const namesEnvironment = ({ tick }: Ordered): boolean =>
+  /\{\{|%7B%7B/i.test(JSON.stringify(tick.calls));
 
 /** The stored data of a page of runs. */
 interface Page {

@@ -7,6 +7,7 @@ import type { Tick, TickCall } from "../model/tick.ts";
 import { environmentNames } from "../model/variables.ts";
 import type { PendingRun, StoredVariable } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
+import type { WaitingRuns } from "./waiting-runs.ts";
 
 const DEFAULT_WORKSPACE = "global";
 
@@ -16,10 +17,16 @@ type Variables = ReadonlyMap<string, StoredVariable>;
 /** Values by the ids of their variables; null for one that cannot be decrypted. */
 type Values = ReadonlyMap<string, string | null>;
 
+/** A tick, and the run that it orders. */
+export interface Ordered {
+  readonly tick: Tick;
+  readonly run: PendingRun;
+}
+
 interface Complete {
   readonly ticks: readonly Tick[];
-  /** The runs whose values `admits` has refused, unread. */
-  readonly refused: readonly PendingRun[];
+  /** Those for whose values their owner has no room; the values are not read. */
+  readonly refused: readonly Ordered[];
 }
 
 /**
@@ -28,25 +35,18 @@ interface Complete {
  */
 export async function withEnvironment(
   store: Store,
-  ticks: readonly Tick[],
-  runOf: (tick: Tick) => PendingRun,
-  admits: (run: PendingRun, bytes: number) => boolean,
+  ordered: readonly Ordered[],
+  waiting: WaitingRuns,
 ): Promise<Complete> {
-  const ordered = ticks.map((tick) => ({ tick, run: runOf(tick) }));
   const workspaces = await findVariables(store.documents, ordered);
-  const [admitted, refused]: [Found[], PendingRun[]] = [[], []];
+  const [admitted, refused]: [Found[], Ordered[]] = [[], []];
   for (const one of ordered) {
     const variables = variablesOf(one, workspaces);
-    if (admits(one.run, bytesOf(variables))) admitted.push({ ...one, variables });
-    else refused.push(one.run);
+    if (waiting.admitsValues(one.run, bytesOf(variables))) admitted.push({ ...one, variables });
+    else refused.push(one);
   }
   const values = await readValues(store, admitted);
   return { ticks: admitted.map((one) => withValues(one, values)), refused };
-}
-
-interface Ordered {
-  readonly tick: Tick;
-  readonly run: PendingRun;
 }
 
 interface Found extends Ordered {
