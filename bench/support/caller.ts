@@ -100,7 +100,8 @@ function agentCall(url: string, ca: string): () => Promise<void> {
     reporter: { locationId: "local", agentId: "bench" },
     version: "bench",
   };
-  const control = { beforeNext: () => Promise.resolve(), chore: () => Promise.resolve() };
+  const none = (): Promise<void> => Promise.resolve();
+  const control = { pause: none, resume: none, chore: none };
   return async () => {
     const run = prepareRun(settings, tickFor(url, "run"));
     const { results } = await makeRun(settings, run, control);

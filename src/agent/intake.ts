@@ -176,11 +176,12 @@ function createRuns(settings: IntakeSettings, turns: Turns) {
       let place = firstPlace;
       const control: RunControl = {
         cancel: signal,
-        async beforeNext(delayMs, prepare) {
+        async pause(ms) {
           place?.release();
           place = undefined;
-          if (delayMs > 0) await clock.pause(delayMs, signal);
-          await prepare();
+          if (ms > 0) await clock.pause(ms, signal);
+        },
+        async resume() {
           signal.throwIfAborted();
           place = await placeAgain(start);
         },

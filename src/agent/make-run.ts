@@ -33,11 +33,10 @@ export interface RunSettings extends CredentialsSettings {
 export interface RunControl {
   /** Ends the run. */
   readonly cancel?: AbortSignal | undefined;
-  /**
-   * Waits for the delay and then for `prepare`; resolves when the next call of the workflow may
-   * start.
-   */
-  readonly beforeNext: (delayMs: number, prepare: () => Promise<void>) => Promise<void>;
+  /** Gives up the run's place, and waits between two calls of a workflow. */
+  readonly pause: (ms: number) => Promise<void>;
+  /** Resolves when the run has a place again for its next call. */
+  readonly resume: () => Promise<void>;
   /** Resolves when there is time for work that is not urgent. */
   readonly chore: () => Promise<void>;
 }
@@ -95,8 +94,11 @@ async function makeCalls(
   ];
   for (const [at, planned] of steps.entries()) {
     let step = planned;
-    const renew = async (): Promise<void> => void (step = await credentials.renewed(planned));
-    if (at > 0) await control.beforeNext(delayMs, renew);
+    if (at > 0) {
+      await control.pause(delayMs);
+      step = await credentials.renewed(planned);
+      await control.resume();
+    }
     const current = withPrevious(tick, results.at(-1));
     const began = clock.monotonic();
     const call = (end: AbortSignal | undefined): Promise<Result> =>

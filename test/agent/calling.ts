@@ -85,10 +85,8 @@ export const runTick = (
   control: Partial<RunControl> = {},
 ): Promise<RunReport> =>
   makeRun(settings, prepareRun(settings, tick), {
-    async beforeNext(delayMs, prepare) {
-      await settings.clock.pause(delayMs, control.cancel);
-      await prepare();
-    },
+    pause: (ms) => settings.clock.pause(ms, control.cancel),
+    resume: () => Promise.resolve(),
     chore: () => Promise.resolve(),
     ...control,
   });

@@ -197,7 +197,7 @@ describe("a workflow's run", () => {
       ),
       {
         control: {
-          beforeNext: (delayMs) => new Promise((resolve) => waits.push({ delayMs, resolve })),
+          pause: (delayMs) => new Promise((resolve) => waits.push({ delayMs, resolve })),
         },
       },
     );
