@@ -7,7 +7,7 @@ import type { KeptReports } from "./kept-reports.ts";
 import { jsonLength, publishFitting } from "./report-size.ts";
 import type { FittingSettings } from "./report-size.ts";
 import { createSpoolDelivery } from "./spool-delivery.ts";
-import type { Waiting } from "./spool-delivery.ts";
+import type { Batch, Waiting } from "./spool-delivery.ts";
 import type { Spool } from "./spool.ts";
 
 export interface ReportPublisherSettings extends FittingSettings {
@@ -17,12 +17,6 @@ export interface ReportPublisherSettings extends FittingSettings {
 }
 
 export type ReportPublisher = ReturnType<typeof createReportPublisher>;
-
-interface Batch {
-  readonly waiting: readonly Waiting[];
-  /** Whether it is in the spool too. */
-  spooled: boolean;
-}
 
 const BATCH_REPORTS = 50;
 /** Maximum JSON text of a batch beyond its first report: encoding blocks the thread. */
@@ -42,22 +36,17 @@ const SPOOL_AFTER_MS = 3000;
 export function createReportPublisher(settings: ReportPublisherSettings) {
   const { metrics, spool } = settings;
   const abandoned = new AbortController();
-  let away = false;
-  const delivery =
-    spool &&
-    createSpoolDelivery({ ...settings, spool, onAttempt: (isAvailable) => (away = !isAvailable) });
+  const delivery = spool && createSpoolDelivery({ ...settings, spool });
 
   const putAside = (batch: Batch): boolean => {
-    away = true;
-    batch.spooled ||= delivery?.put(batch.waiting, "offered") ?? false;
+    batch.spooled = delivery?.putAside(batch) ?? false;
     line.flush();
     return batch.spooled;
   };
   const taken = ({ waiting, spooled }: Batch): void => {
     if (spooled) spool?.remove(waiting.map(({ report }) => report.run_id));
     for (const { resolve } of waiting) resolve();
-    if (away) delivery?.acknowledge();
-    away = false;
+    delivery?.accepted();
   };
   const send = async (batch: Batch): Promise<void> => {
     const { waiting } = batch;
@@ -71,7 +60,7 @@ export function createReportPublisher(settings: ReportPublisherSettings) {
     if (batch.spooled) delivery?.offerEnded();
     else metrics.unpublishedReports.dec(waiting.length);
   };
-  const line = createLine((waiting) => away && (delivery?.put(waiting, "fresh") ?? false), send);
+  const line = createLine((waiting) => delivery?.divert(waiting) ?? false, send);
 
   return {
     /** Delivers reports that an earlier process left in the spool. Open the spool first. */

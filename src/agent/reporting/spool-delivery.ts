@@ -18,11 +18,15 @@ export interface Waiting {
   readonly reject: (cause: unknown) => void;
 }
 
+export interface Batch {
+  readonly waiting: readonly Waiting[];
+  /** Whether it is in the spool too. */
+  spooled: boolean;
+}
+
 export interface SpoolDeliverySettings extends FittingSettings {
   readonly spool: Spool;
   readonly kept: KeptReports;
-  /** Called after each attempt. */
-  readonly onAttempt: (isAvailable: boolean) => unknown;
 }
 
 /** At most 5000 reports a second. */
@@ -33,6 +37,8 @@ export function createSpoolDelivery(settings: SpoolDeliverySettings) {
   const { spool, metrics } = settings;
   const stopped = new AbortController();
   const unacknowledged = createUnacknowledged(settings.bus);
+  /** Whether the bus did not accept the latest reports. */
+  let away = false;
   /** Spooled batches that the bus may still accept directly. */
   let offered = 0;
   let running = false;
@@ -43,14 +49,14 @@ export function createSpoolDelivery(settings: SpoolDeliverySettings) {
     unacknowledged.add(waiting);
     return true;
   };
+  const attempted = (isAvailable: boolean): void => {
+    away = !isAvailable;
+    unacknowledged.settle(isAvailable);
+  };
   const wake = (): void => {
     if (running || offered > 0 || stopped.signal.aborted) return;
     running = true;
-    const onAttempt = (isAvailable: boolean): void => {
-      settings.onAttempt(isAvailable);
-      unacknowledged.settle(isAvailable);
-    };
-    void deliverAll({ ...settings, onAttempt }, stopped.signal).finally(() => {
+    void deliverAll(settings, attempted, stopped.signal).finally(() => {
       running = false;
       if (spool.size()) wake(); // added meanwhile
     });
@@ -59,14 +65,20 @@ export function createSpoolDelivery(settings: SpoolDeliverySettings) {
   return {
     /** Delivers the spool, and reports added meanwhile; does nothing during a delivery. */
     wake,
-    /**
-     * Returns whether the spool has stored the reports. After `offered` ones, which the bus may
-     * still accept directly, no delivery begins until `offerEnded`.
-     */
-    put(waiting: readonly Waiting[], kind: "fresh" | "offered"): boolean {
-      if (!store(waiting)) return false;
-      if (kind === "offered") offered += 1;
+    /** Stores fresh reports while the bus is away. Returns whether it did. */
+    divert(waiting: readonly Waiting[]): boolean {
+      if (!away || !store(waiting)) return false;
       wake();
+      return true;
+    },
+    /**
+     * Returns whether the spool has the batch, which the bus has not accepted: it may do so yet, so
+     * no delivery begins until `offerEnded`.
+     */
+    putAside({ waiting, spooled }: Readonly<Batch>): boolean {
+      away = true;
+      if (spooled || !store(waiting)) return spooled;
+      offered += 1;
       return true;
     },
     offerEnded(): void {
@@ -74,7 +86,7 @@ export function createSpoolDelivery(settings: SpoolDeliverySettings) {
       wake();
     },
     /** The bus has accepted reports: it is available, whatever its status. */
-    acknowledge: () => unacknowledged.settle(true),
+    accepted: (): void => void (away && attempted(true)),
     /** From now on, no spooled report waits for the bus. */
     finish: () => unacknowledged.finish(),
     /** Does not wait for the bus: the next process may redeliver what the bus accepts now. */
@@ -104,14 +116,18 @@ function createUnacknowledged(bus: AgentBus) {
 }
 
 /** Resolves when the spool is empty or the signal aborts. */
-async function deliverAll(settings: SpoolDeliverySettings, signal: AbortSignal): Promise<void> {
-  const { spool, kept, log, onAttempt } = settings;
+async function deliverAll(
+  settings: SpoolDeliverySettings,
+  attempted: (isAvailable: boolean) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { spool, kept, log } = settings;
   let [delivered, failures] = [0, 0];
   while (spool.size() !== 0 && !signal.aborted) {
     const reports = spool.oldest();
     const taken = reports.length > 0 ? await deliver(settings, reports) : undefined;
     for (const { run_id } of taken ?? []) kept.published(run_id);
-    if (reports.length > 0) onAttempt(taken !== undefined);
+    if (reports.length > 0) attempted(taken !== undefined);
     if (taken) spool.remove(reports.map(({ run_id }) => run_id));
     delivered += taken?.length ?? 0;
     failures = taken ? 0 : failures + 1;
