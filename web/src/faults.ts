@@ -1,5 +1,20 @@
 // Finds faults in the body that a form sends, and which of them remain.
-import { placeFault } from "./fault-place.ts";
+
+interface PlacedFault {
+  /** Such as `request.url` or `request.headers[0].key`; undefined if the message names none. */
+  readonly path: string | undefined;
+  /** Without the path. */
+  readonly text: string;
+}
+
+/** Parses an error message of the API, such as `deployment.frequency: 7 is not one of […]`. */
+function placeFault(message: string): PlacedFault {
+  const [, lacking, others = ""] =
+    /^'([\w.[\]-]+)' is a required property(.*)$/s.exec(message) ?? [];
+  if (lacking !== undefined) return { path: lacking, text: `A value is required${others}` };
+  const [, path, text = message] = /^([\w.[\]-]+): (.+)$/s.exec(message) ?? [];
+  return { path, text };
+}
 
 /** Returns a fault for each empty required property, in the API's words. */
 export const missingFrom = (body: object, required: readonly string[]): string[] =>

@@ -3,10 +3,10 @@ import type { ComponentChildren } from "preact";
 import type { AccessLevel } from "../../src/model/access.ts";
 import { useLocation } from "preact-iso";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { liveState } from "./events.ts";
 import { focusMain } from "./focus.ts";
 import { leaving } from "./history-guard.ts";
 import { announce, Announcement } from "./announcement.tsx";
-import { Live } from "./parts/live.tsx";
 import { Logo } from "./parts/logo.tsx";
 import { PageBoundary } from "./parts/page-fault.tsx";
 import { chooseLocalTime, isLocalTime } from "./parts/time.tsx";
@@ -125,6 +125,15 @@ const THEME_NAMES: Readonly<Record<Theme, string>> = {
   light: "Light",
   dark: "Dark",
 };
+
+const LIVE_WORDS = { off: "Paused", live: "Live", reconnecting: "Reconnecting …" } as const;
+
+/** Shows whether the page is live. */
+const Live = () => (
+  <span class={`live ${liveState.value}`} role="status">
+    {LIVE_WORDS[liveState.value]}
+  </span>
+);
 
 function SideFooter() {
   const { owner, org, access_level } = session.value ?? {};
