@@ -8,7 +8,7 @@ import { retry } from "../../runtime/retry.ts";
 import { locationOf, TooLargeError } from "../bus.ts";
 import type { Content } from "../delivery.ts";
 import { encode } from "./codec.ts";
-import type { Encoded, EncodedMessage, Items } from "./codec.ts";
+import type { Items } from "./codec.ts";
 import type { NatsLink } from "./connection.ts";
 import { isForbidden, isNoResponders, isNoRoom, isOverMaximum, textOf } from "./errors.ts";
 import { shortDelayMs } from "./jetstream.ts";
@@ -55,41 +55,31 @@ export async function publish<T extends { readonly location_id: string }>(
   const maxPayload = publisher.link.connection.info?.max_payload ?? DEFAULT_MAX_PAYLOAD;
   const maxBytes = maxPayload - ENVELOPE_BYTES;
   const destination = { subject: SUBJECTS[content](locationId), content };
-  const tooLarge = await store(items, {
-    encode: (some) => encode(kind, some, maxBytes),
-    storeMessage: (message) =>
-      storeMessage(publisher, destination, sealMessage(sealer, place, message)),
-  });
+  /**
+   * Stores the items; returns the ids of runs that are too large. An agent may not read a stream's
+   * `max_msg_size`, so this halves refused messages until it finds the items that do not fit.
+   */
+  const store = async (some: readonly T[]): Promise<readonly string[]> => {
+    const { messages, tooLarge } = encode(kind, some, maxBytes);
+    const refused = await Promise.all(
+      messages.map(async (message) => {
+        const sealed = sealMessage(sealer, place, message);
+        if (await storeMessage(publisher, destination, sealed)) return [];
+        const { items: held, runIds } = message;
+        if (held.length === 1) return runIds;
+        const large: string[] = [];
+        for (const half of halvesOf(held)) large.push(...(await store(half)));
+        return large;
+      }),
+    );
+    return [...tooLarge, ...refused.flat()];
+  };
+  const tooLarge = await store(items);
   if (tooLarge.length > 0)
     throw new TooLargeError(
       tooLarge,
       `too large for NATS, which takes ${maxBytes} bytes, or fewer where a stream has a max_msg_size (raise that, or max_payload in its configuration): ${tooLarge.join(", ")}`,
     );
-}
-
-interface Storing<T> {
-  readonly encode: (items: readonly T[]) => Encoded<T>;
-  /** Resolves with false if the message is too large for the stream. */
-  readonly storeMessage: (message: EncodedMessage<T>) => Promise<boolean>;
-}
-
-/**
- * Stores the items; returns the ids of runs that are too large. An agent may not read a stream's
- * `max_msg_size`, so this halves refused messages until it finds the items that do not fit.
- */
-async function store<T>(items: readonly T[], storing: Storing<T>): Promise<readonly string[]> {
-  const { messages, tooLarge } = storing.encode(items);
-  const refused = await Promise.all(
-    messages.map(async (message) => {
-      if (await storing.storeMessage(message)) return [];
-      const { items: held, runIds } = message;
-      if (held.length === 1) return runIds;
-      const large: string[] = [];
-      for (const half of halvesOf(held)) large.push(...(await store(half, storing)));
-      return large;
-    }),
-  );
-  return [...tooLarge, ...refused.flat()];
 }
 
 const PUBLISH_TIMEOUT_MS = 5000;
