@@ -17,7 +17,6 @@ import { dial } from "./dial.ts";
 import { CallFailure, dnsFailure } from "./failure.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { secure } from "./secure.ts";
-import { beginWait } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 
 /** A refused target, logged for the agent's operator. */
@@ -55,8 +54,7 @@ export async function connect(network: Network, trace: Trace, attempt: Attempt):
   const secureContext = contextOf(network, trace.request);
   const { clock } = network;
   const started = clock.monotonic();
-  const dialling = { deadline, beginWait: () => beginWait(trace, clock) };
-  const socket = await dial(permitted, port, dialling);
+  const socket = await dial(permitted, port, { clock, trace, deadline });
   trace.phases.tcp = clock.monotonic() - started;
   trace.sourceIp = socket.localAddress ?? null;
   trace.destIp = socket.remoteAddress ?? null;

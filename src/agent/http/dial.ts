@@ -1,10 +1,13 @@
 // Dials a target's addresses over TCP, one after another.
 import { connect, isIP } from "node:net";
 import type { Socket } from "node:net";
+import type { Clock } from "../../runtime/clock.ts";
 import { startTimer } from "../../runtime/deadline.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, connectFailure } from "./failure.ts";
 import type { FailureCode } from "./failure.ts";
+import { beginWait } from "./trace.ts";
+import type { Trace } from "./trace.ts";
 
 // A name may have hundreds of addresses.
 const MAX_ADDRESSES = 6;
@@ -12,10 +15,10 @@ const MAX_ADDRESSES = 6;
 const ATTEMPT_MS = 2000;
 
 export interface Dialling {
+  readonly clock: Clock;
+  readonly trace: Trace;
   /** Ends the attempt, as a timeout of connecting. */
   readonly deadline: Deadline;
-  /** Called once a SYN is sent; what it returns is called when the target has accepted. */
-  readonly beginWait: () => () => void;
 }
 
 /**
@@ -65,14 +68,14 @@ function dialOne(
   address: string,
   port: number,
   limitMs: number | null,
-  { deadline, beginWait }: Dialling,
+  { clock, trace, deadline }: Dialling,
 ): Promise<Socket> {
   const target = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
   return new Promise((resolve, reject) => {
     const socket = connect({ host: address, port, noDelay: true });
     let endWait: (() => void) | undefined;
     // Node sends the SYN in the next tick.
-    process.nextTick(() => (endWait = beginWait()));
+    process.nextTick(() => (endWait = beginWait(trace, clock)));
     let settled = false;
     const settle = (): void => {
       settled = true;

@@ -28,7 +28,7 @@ export interface Handshake {
  */
 export async function secure(clock: Clock, trace: Trace, handshake: Handshake): Promise<Socket> {
   const started = clock.monotonic();
-  const { secured, certificate } = await shakeHands(handshake, () => beginWait(trace, clock));
+  const { secured, certificate } = await shakeHands(clock, trace, handshake);
   const ended = clock.monotonic();
   try {
     trace.certificate = certificate ? shownCertificate(certificate, clock.now()) : null;
@@ -49,8 +49,9 @@ interface Secured {
 }
 
 function shakeHands(
+  clock: Clock,
+  trace: Trace,
   { socket, host, secureContext, deadline }: Handshake,
-  begin: () => () => void,
 ): Promise<Secured> {
   return new Promise((resolve, reject) => {
     const secured = connectTls({
@@ -63,7 +64,7 @@ function shakeHands(
       // Checked afterwards: if Node rejected the certificate, it could not be reported.
       rejectUnauthorized: false,
     });
-    const endWait = begin();
+    const endWait = beginWait(trace, clock);
     let certificate: X509Certificate | undefined;
     // Node takes it out of the chain: a second read would return the issuer's.
     const readOnce = () => (certificate ??= secured.getPeerX509Certificate());
