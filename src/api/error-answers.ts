@@ -7,7 +7,7 @@ import { notFound } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { closeIfUnread } from "../runtime/unread-body.ts";
-import { OPEN_PATHS } from "./start.ts";
+import { OPEN_PATHS } from "./entry-points.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { HttpError, toAnswer } from "./http/errors.ts";
 import { MAX_BODY_BYTES } from "./http/json-body.ts";

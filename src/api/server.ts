@@ -31,9 +31,9 @@ import { observeRequests } from "./metrics.ts";
 import type { ApiMetrics } from "./metrics.ts";
 import type { Documentation } from "./openapi/documentation.ts";
 import { createEndpoints } from "./endpoints.ts";
+import { DOCUMENTATION, OPENAPI, serveEntryPoints } from "./entry-points.ts";
 import { isForPage, servePages } from "./pages.ts";
 import type { PagesConfig } from "./pages.ts";
-import { DOCUMENTATION, OPENAPI, serveStart } from "./start.ts";
 
 export interface ApiConfig extends PagesConfig {
   readonly host: string;
@@ -146,7 +146,7 @@ function createServer(
   acceptJsonBodies(app);
   endIdle(app);
   prettyPrintOnDemand(app);
-  serveStart(app, config, pages.send);
+  serveEntryPoints(app, config, pages.send);
   serveDocumentation(app, endpoints, config);
   const authenticate = createAuthenticate({ ...config, store, clock });
   const { stalledAfterMs = STALLED_AFTER_MS } = config;

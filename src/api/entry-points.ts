@@ -13,7 +13,7 @@ const HOME = "/";
 export const OPEN_PATHS = [HOME, `${API_PREFIX}/`, OPENAPI, ...PAGE_PATHS];
 
 /** With a public URL, the answer has absolute URLs: a proxy may add its own path. */
-export function serveStart(
+export function serveEntryPoints(
   app: FastifyInstance,
   {
     version,
