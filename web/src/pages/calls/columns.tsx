@@ -5,9 +5,9 @@ import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../places.ts";
 import { CallState } from "../../parts/call-state.tsx";
 import { formatMs, formatPercent, percentileText } from "../../number.ts";
-import { Strip } from "../../parts/strip.tsx";
 import { formatTime } from "../../parts/time.tsx";
-import type { Column } from "../../parts/virtual-table.tsx";
+import { Strip } from "./strip.tsx";
+import type { Column } from "./virtual-table.tsx";
 
 /** With more locations, a cell shows their number in place of their names. */
 const MOST_NAMED = 2;

@@ -6,9 +6,9 @@ import { movedTo } from "../../order.ts";
 import { Combobox } from "../../parts/combobox.tsx";
 import { TextField } from "../../parts/field.tsx";
 import { LocationField } from "../../parts/location-field.tsx";
-import { MoveButtons } from "../../parts/move-buttons.tsx";
 import { newRow } from "../../report-draft.ts";
 import type { DraftGroup, DraftRow } from "../../report-draft.ts";
+import { MoveButtons } from "./move-buttons.tsx";
 
 interface GroupFieldsProps {
   readonly group: DraftGroup;

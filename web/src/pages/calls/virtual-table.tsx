@@ -8,7 +8,7 @@ import {
 } from "@tanstack/virtual-core";
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import "../styles/virtual-table.css";
+import "../../styles/virtual-table.css";
 
 export interface Column<T> {
   readonly id: string;

@@ -1,8 +1,8 @@
 // The score of a call in the last week that was scored, as a link to its report.
-import type { InsightEntry } from "../insights.ts";
-import { bandOfEntry } from "../insights.ts";
-import { useRead } from "../queries.ts";
-import { Band } from "./band.tsx";
+import type { InsightEntry } from "../../insights.ts";
+import { bandOfEntry } from "../../insights.ts";
+import { useRead } from "../../queries.ts";
+import { Band } from "../../parts/band.tsx";
 
 /** Shows an en dash if no week has a report. */
 export function CallScore({ id }: { readonly id: string }) {

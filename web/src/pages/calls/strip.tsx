@@ -1,9 +1,9 @@
 // 24 hours as bars: how many calls passed, warned, failed and were missed in each. The worst
 // decides the colour and the height of the bar.
-import { HOUR_MS } from "../../../src/model/periods.ts";
-import { sum } from "../../../src/model/sum.ts";
-import { formatCount } from "../number.ts";
-import { formatTime } from "./time.tsx";
+import { HOUR_MS } from "../../../../src/model/periods.ts";
+import { sum } from "../../../../src/model/sum.ts";
+import { formatCount } from "../../number.ts";
+import { formatTime } from "../../parts/time.tsx";
 
 export interface StripHours {
   /** The start of the first hour. */
