@@ -2,16 +2,7 @@
 import { useState } from "preact/hooks";
 import { faultOf, faultsBeside, missingFrom, standing } from "./faults.ts";
 
-export interface Sending {
-  readonly isBusy: boolean;
-  readonly submit: (event: Event) => void;
-  /** Runs something other than `save` in the same way. */
-  readonly attempt: (work: () => Promise<unknown>) => Promise<void>;
-  /** Returns what is wrong with the field at this path, such as `meta.name`, or a part of it. */
-  readonly faultAt: (path: string) => string | undefined;
-  /** Returns the error, except faults shown by fields at these paths. */
-  readonly faultBeside: (...paths: readonly string[]) => Error | null;
-}
+export type Sending = ReturnType<typeof useSending>;
 
 export interface SentForm {
   /** What the fields hold now: a field's fault disappears when the field changes. */
@@ -30,7 +21,7 @@ interface Refusal {
 export function useSending(
   save: () => Promise<unknown>,
   { body, required = [] }: SentForm = { body: {} },
-): Sending {
+) {
   const [refusal, setRefusal] = useState<Refusal>();
   const [isBusy, setBusy] = useState(false);
   const faults = refusal ? standing(refusal.faults, refusal.body, body) : [];
@@ -58,14 +49,17 @@ export function useSending(
   };
   return {
     isBusy,
-    submit(event) {
+    submit: (event: Event): void => {
       event.preventDefault();
       const { submitter } = event as SubmitEvent;
       if (!isBusy) void send(event.currentTarget as HTMLFormElement, submitter);
     },
+    /** Runs something other than `save` in the same way. */
     attempt,
-    faultAt: (path) => faultOf(faults, path),
-    faultBeside: (...paths) => {
+    /** Returns what is wrong with the field at this path, such as `meta.name`, or a part of it. */
+    faultAt: (path: string): string | undefined => faultOf(faults, path),
+    /** Returns the error, except faults shown by fields at these paths. */
+    faultBeside: (...paths: readonly string[]): Error | null => {
       const beside = faultsBeside(faults, paths);
       return beside.length > 0 ? new Error(beside.join("; ")) : null;
     },
