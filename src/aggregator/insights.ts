@@ -48,39 +48,20 @@ export function createInsightsService(options: InsightsOptions): Service {
   };
 }
 
+/** Report ids, with the time of their next retry on the monotonic clock. */
+type Failed = Map<string, number>;
+
 type Acquire = () => Promise<{ readonly lease: Lease; readonly now: number } | undefined>;
 
 export function createInsights(options: InsightsOptions) {
   const { store, holder, clock, log, metrics } = options;
-  /** Report ids, with the time of their next retry on the monotonic clock. */
-  const failed = new Map<string, number>();
+  const failed: Failed = new Map();
   let held: Lease | undefined;
 
   const acquire = async (): ReturnType<Acquire> => {
     const now = await store.now();
     held = await store.leases.acquire(INSIGHTS_LEASE, holder, now, LEASE_TTL_MS);
     return held && { lease: held, now };
-  };
-
-  const settle = async (stale: StaleInsight, signal: AbortSignal | undefined) => {
-    const id = insightId(stale);
-    if ((failed.get(id) ?? 0) > clock.monotonic()) return undefined;
-    const started = clock.monotonic();
-    try {
-      const settled = await settleInsight(store, stale, signal);
-      failed.delete(id);
-      metrics.seconds.observe((clock.monotonic() - started) / 1000);
-      if (settled !== "stored")
-        log.debug({ insight_id: id, reason: settled }, "insight not stored");
-      return settled;
-    } catch (err) {
-      if (signal?.aborted) throw err;
-      // One report's query may fail while the database serves all the others.
-      if (isUnavailable(err)) await store.ping();
-      failed.set(id, clock.monotonic() + RETRY_MS);
-      log.error({ err, insight_id: id }, "insight could not be computed; retrying in an hour");
-      return "failed" as const;
-    }
   };
 
   return {
@@ -92,7 +73,7 @@ export function createInsights(options: InsightsOptions) {
         metrics.failing.set(0);
         return;
       }
-      const counts = await settleMarked(store, acquire, signal, settle);
+      const counts = await settleMarked(options, failed, acquire, signal);
       // Every report due for a retry has been retried, or has lost its mark.
       for (const [id, retry] of failed) if (retry <= started) failed.delete(id);
       metrics.failing.set(failed.size);
@@ -151,25 +132,52 @@ type Outcome = Settled | "failed";
 
 /** Returns how many reports had each outcome. */
 async function settleMarked(
-  store: Store,
+  options: InsightsOptions,
+  failed: Failed,
   acquire: Acquire,
   signal: AbortSignal | undefined,
-  settle: (stale: StaleInsight, signal?: AbortSignal) => Promise<Outcome | undefined>,
 ): Promise<Partial<Record<Outcome, number>>> {
+  const { insights } = options.store;
   const counts: Partial<Record<Outcome, number>> = {};
   let after: StaleInsight | undefined;
   for (;;) {
     const acquired = await acquire();
     if (!acquired) return counts;
     const until = acquired.now - INSIGHT_DELAY_MS;
-    const page = await store.insights.listStale(until, after, REPORTS_A_STEP);
-    await forEach(page, store.insights.atOnce.reports, async (stale) => {
-      const outcome = await settle(stale, signal);
+    const page = await insights.listStale(until, after, REPORTS_A_STEP);
+    await forEach(page, insights.atOnce.reports, async (stale) => {
+      const outcome = await settle(options, failed, stale, signal);
       if (outcome) counts[outcome] = (counts[outcome] ?? 0) + 1;
     });
     after = page.at(-1);
     if (page.length < REPORTS_A_STEP) return counts;
     await yieldTurn(signal);
+  }
+}
+
+/** Returns undefined for a report whose retry is not due yet. */
+async function settle(
+  { store, clock, log, metrics }: InsightsOptions,
+  failed: Failed,
+  stale: StaleInsight,
+  signal: AbortSignal | undefined,
+): Promise<Outcome | undefined> {
+  const id = insightId(stale);
+  if ((failed.get(id) ?? 0) > clock.monotonic()) return undefined;
+  const started = clock.monotonic();
+  try {
+    const settled = await settleInsight(store, stale, signal);
+    failed.delete(id);
+    metrics.seconds.observe((clock.monotonic() - started) / 1000);
+    if (settled !== "stored") log.debug({ insight_id: id, reason: settled }, "insight not stored");
+    return settled;
+  } catch (err) {
+    if (signal?.aborted) throw err;
+    // One report's query may fail while the database serves all the others.
+    if (isUnavailable(err)) await store.ping();
+    failed.set(id, clock.monotonic() + RETRY_MS);
+    log.error({ err, insight_id: id }, "insight could not be computed; retrying in an hour");
+    return "failed";
   }
 }
 
