@@ -20,7 +20,7 @@ import { takeSnapshot } from "../status/snapshot.ts";
 import type { Snapshot } from "../status/snapshot.ts";
 import { VERSION } from "../version.ts";
 import { natsServersOf, streamsOf } from "./bus.ts";
-import { existingSealerOf, locationOf } from "./store.ts";
+import { databaseLocationOf, existingSealerOf } from "./store.ts";
 
 /** Disposing closes what `sources` has opened. */
 export function openSources(
@@ -83,7 +83,7 @@ const STATEMENT_SECONDS = 10;
 /** Opens the configured store for reading only. */
 const inspectStore = (config: Config): Promise<Inspection> =>
   openInspection({
-    location: locationOf(config, { path: (file) => join(config.dataDir, file) }, STATEMENT_SECONDS),
+    location: databaseLocationOf(config, existingDataDir(config.dataDir), STATEMENT_SECONDS),
     clock: systemClock,
   });
 

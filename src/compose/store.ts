@@ -27,7 +27,7 @@ export async function openConfiguredStore(
 ): Promise<Store> {
   const { openStore } = await import("../store/open-store.ts");
   return openStore({
-    location: locationOf(config, dataDir, isPatient ? 0 : config.databaseTimeout),
+    location: databaseLocationOf(config, dataDir, isPatient ? 0 : config.databaseTimeout),
     clock: systemClock,
     sealer: sealerOf(config, masterKeyOf(config, dataDir)),
     onMigrated: (schema) => log.info({ schema }, "database schema migrated"),
@@ -43,11 +43,11 @@ export async function openConfiguredStore(
 /** Migrates the schema of the configured store; returns the names of the applied migrations. */
 export async function migrateConfiguredStore(config: Config, dataDir: DataDir): Promise<string[]> {
   const { migrateStore } = await import("../store/open-store.ts");
-  return migrateStore({ location: locationOf(config, dataDir, 0), clock: systemClock });
+  return migrateStore({ location: databaseLocationOf(config, dataDir, 0), clock: systemClock });
 }
 
 /** Throws on a machine that runs only agents, unless it has the hub's database. */
-export function locationOf(
+export function databaseLocationOf(
   config: Config,
   dataDir: Pick<DataDir, "path">,
   timeoutSeconds: number,
