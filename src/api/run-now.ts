@@ -155,7 +155,7 @@ export interface Ordered<Answer> {
 
 /**
  * Orders, dispatches and awaits a run. If the bus does not confirm the run, it is MISSED, and the
- * caller may repeat the request.
+ * caller may repeat the request. If the database fails, the run stays ordered.
  */
 export async function runNow<Answer>(
   deps: EndpointDeps,
@@ -179,6 +179,8 @@ export async function runNow<Answer>(
     try {
       await dispatch(dispatcher, [run], run.trigger_time);
     } catch (cause) {
+      // The scheduler publishes it instead, and a repeated request gets the same answer.
+      if (isUnavailable(cause) && cause.part === "the database") throw cause;
       // First, so that a request repeated meanwhile orders its own run instead of naming this one.
       await request.forget();
       // A bus that did not answer may have the tick: its result then replaces this outcome.

@@ -70,7 +70,8 @@ export class UnavailableError extends Error {
 export const unavailable = (message: string, options?: UnavailableOptions): UnavailableError =>
   new UnavailableError(message, options);
 
-export const isUnavailable = (err: unknown): boolean => err instanceof UnavailableError;
+export const isUnavailable = (err: unknown): err is UnavailableError =>
+  err instanceof UnavailableError;
 
 /** Whether the part works, but has no room for more. */
-export const isFull = (err: unknown): boolean => err instanceof UnavailableError && err.full;
+export const isFull = (err: unknown): boolean => isUnavailable(err) && err.full;
