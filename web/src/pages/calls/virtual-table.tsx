@@ -58,6 +58,9 @@ const keepPlace = (place: Place): void => history.replaceState({ place }, "");
 /** The size in pixels before the first measurement. */
 const FIRST_VIEW = { width: 1000, height: 700 };
 
+/** Browsers hang for many seconds while they lay out more. */
+const MOST_PRINTED = 1000;
+
 /** Paper does not scroll: it needs all rows. */
 function usePrinting(): boolean {
   const [isPrinting, setPrinting] = useState(false);
@@ -95,10 +98,11 @@ function useVirtualizer(count: number, rowHeight: number, top: number) {
   useLayoutEffect(() => virtualizer["_didMount"](), [virtualizer]);
   useLayoutEffect(() => virtualizer["_willUpdate"]());
   useLayoutEffect(() => virtualizer.measure(), [virtualizer, rowHeight]);
-  const items = usePrinting()
-    ? Array.from({ length: count }, (_, index) => ({ index, start: index * rowHeight }))
+  const isPrinting = usePrinting();
+  const items = isPrinting
+    ? Array.from({ length: Math.min(count, MOST_PRINTED) }, (_, index) => ({ index, start: 0 }))
     : virtualizer.getVirtualItems();
-  return { view, virtualizer, items };
+  return { view, virtualizer, items, isCut: isPrinting && count > MOST_PRINTED };
 }
 
 /** Returns a ref: while true, the active row gets the focus once it is in the document. */
@@ -117,7 +121,7 @@ function useFocus(view: RefObject<HTMLElement | null>, active: number): RefObjec
 export function VirtualTable<T>(props: VirtualTableProps<T>) {
   const { label, kind, rows, keyOf, columns, rowHeight, onOpen } = props;
   const [first] = useState(placeKept);
-  const { view, virtualizer, items } = useVirtualizer(rows.length, rowHeight, first.top);
+  const { view, virtualizer, items, isCut } = useVirtualizer(rows.length, rowHeight, first.top);
   const [active, setActive] = useState(first.active);
   const wantsFocus = useFocus(view, active);
   const reached = items.some(({ index }) => index === active) ? active : items[0]?.index;
@@ -170,6 +174,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
           );
         })}
       </div>
+      {isCut && <p>Only the first {items.length.toLocaleString("en")} rows are printed.</p>}
     </div>
   );
 }
