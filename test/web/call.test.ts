@@ -201,6 +201,12 @@ it("leads from a day of the calendar to its calls, and filters results", TIMEOUT
   const watched = await pages.open(`/calls/${id}`, WIDE);
   const { page } = watched;
   const days = section(page, "Days");
+  await days.locator("thead td").first().waitFor();
+  const months = await days.locator("thead td:not(:empty)").allTextContents();
+  const names: string[] = await page.evaluate(`[...document.querySelectorAll("[data-day]")]
+    .sort((a, b) => a.dataset.day - b.dataset.day).map(({ ariaLabel }) => ariaLabel)`);
+  const weekEnds = names.filter((_, at) => at % 7 === 6 || at === names.length - 1);
+  expect(months).toEqual([...new Set(weekEnds.map((name) => name.split(" ")[1]))]);
   const bad = days.getByRole("button", { name: /9\d\.\d+ % of \d+ calls passed/ }).first();
   await bad.focus();
   await page.keyboard.press("ArrowUp");

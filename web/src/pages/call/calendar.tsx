@@ -9,6 +9,7 @@ import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount, formatPercent } from "../../number.ts";
 import { StateShape } from "../../parts/state.tsx";
 import type { Tone } from "../../tone.ts";
+import { shortNameOfPeriod } from "../../periods.ts";
 import { toneOfDay } from "./day-tone.ts";
 import type { Day } from "./day-tone.ts";
 import { statsPath, useStats } from "./reads.ts";
@@ -113,6 +114,7 @@ function Grid({
   return (
     <div class="scroll-x">
       <table class="calendar" ref={table} role="grid" aria-label="Days, by week" onKeyDown={press}>
+        <Months days={days} />
         <tbody>
           {WEEKDAYS.map((weekday, row) => (
             <tr key={weekday}>
@@ -139,6 +141,22 @@ function Grid({
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** Names each month above the week in which it begins. For screen readers, the days say it. */
+function Months({ days }: { readonly days: readonly Day[] }) {
+  const ends = days.filter((_, at) => at % 7 === 6 || at === days.length - 1);
+  const months = ends.map(({ time }) => shortNameOfPeriod("MONTH", time));
+  return (
+    <thead aria-hidden="true">
+      <tr>
+        <th />
+        {months.map((month, week) => (
+          <td key={week}>{month === months[week - 1] ? "" : month}</td>
+        ))}
+      </tr>
+    </thead>
   );
 }
 
