@@ -1,7 +1,7 @@
 // What the page of a call that does not pass says first.
 import { describe, expect, it } from "vitest";
 import type { Ended } from "../../web/src/pages/call/trouble.ts";
-import { troubleOf, troubleText, troubleWhere } from "../../web/src/pages/call/trouble.ts";
+import { begunAt, troubleOf, troubleText, troubleWhere } from "../../web/src/pages/call/trouble.ts";
 
 const CATEGORIES = {
   COMPLETE: "PASS",
@@ -110,6 +110,18 @@ describe("the first statement about a call", () => {
     expect(said(["fail", "fail"], [80, 0], false)).toBe(
       "All 80 calls in the last 24 hours failed, last with HTTP_SERVER_ERROR (500).",
     );
+  });
+
+  it.each([
+    [
+      ["fail", "fail", "pass@Oslo"],
+      "All calls at Rome failed since minute 7, last with HTTP_SERVER_ERROR (500).",
+    ],
+    [["missed", "missed", "pass@Oslo"], "All runs at Rome were missed since minute 7."],
+  ])("counts no runs where it began before the results that are known: %j", (each, text) => {
+    const trouble = troubleOf(results(...each), false, ["Rome", "Oslo"]);
+    const begun = trouble && begunAt(trouble, 7 * 60_000);
+    expect(begun && troubleText(begun, { made: 80, passed: 20 }, words)).toBe(text);
   });
 
   it("ignores a location from which the call no longer runs", () => {

@@ -1,6 +1,7 @@
 // What the page of a call says first, in a real browser.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ListedResult } from "../../src/model/result.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { create, createCall, startApi } from "../support/api.ts";
 import { openPage, startBrowser } from "../support/browser.ts";
@@ -25,15 +26,17 @@ afterAll(async () => {
   await api[Symbol.asyncDispose]();
 });
 
-/** Creates a call with these runs, one after another; resolves with the card on its page. */
+/** Creates a call with these runs, one a minute up to now; resolves with the card on its page. */
 async function glanceOf(...runs: readonly (Outcome & { readonly location_id: string })[]) {
   const { id } = await createCall(api, {});
   for (const location_id of new Set(runs.map((run) => run.location_id)))
     await create(api, "/deployments/", {
       deployment: { target_id: id, location_id, frequency: 60 },
     });
-  for (const { location_id, ...outcome } of runs) {
-    const run = aRun({ target_id: id, location_id, due_time: systemClock.now() });
+  const now = systemClock.now();
+  for (const [at, { location_id, ...outcome }] of runs.entries()) {
+    const due_time = now - (runs.length - 1 - at) * 60_000;
+    const run = aRun({ target_id: id, location_id, due_time });
     await api.store.pendingRuns.insert([run]);
     await api.store.results.record([aReport(run, outcome)]);
   }
@@ -73,4 +76,18 @@ it("begins with why calls are no longer made", async () => {
     .getByText(/^The last run at The local one, at .* UTC, could not be made: SKIPPED$/)
     .waitFor();
   await glance.getByText("100 %").waitFor();
+});
+
+it("says since when a call fails, however long ago that is", async () => {
+  const here = { location_id: "local", result: "HTTP_SERVER_ERROR" } as const;
+  const far = { location_id: "far" };
+  const runs = Array.from({ length: 30 }, () => [here, far]).flat();
+  const glance = await glanceOf({ location_id: "local" }, { location_id: "local" }, ...runs);
+  const list = page.url().replace("/calls/", "/api/2/calls/");
+  const failed = await page.request.get(`${list}/results/?category=FAIL&limit=1`);
+  const [first] = ((await failed.json()) as { results: ListedResult[] }).results;
+  await glance
+    .getByText(`${first?.meta.start_time?.slice(11, 16)} UTC, last with HTTP_SERVER_ERROR`)
+    .and(glance.getByText("All calls at The local one failed since"))
+    .waitFor();
 });

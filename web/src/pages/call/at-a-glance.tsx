@@ -18,10 +18,11 @@ import type { Change, Slowest } from "./answer.ts";
 import { CallScore } from "./call-score.tsx";
 import type { DayCounts } from "./day-counts.ts";
 import { LastRun, unmadeOf } from "./last-run.tsx";
-import { MOST_LATEST, useDaysAt, useHistogram, useLatestAt } from "./reads.ts";
+import { useDaysAt, useHistogram } from "./reads.ts";
 import { averagesOf, DAYS_BEFORE, useRecent } from "./recent.ts";
 import { MOST_LINES } from "./sample.ts";
-import { troubleOf, troubleText, troubleWhere } from "./trouble.ts";
+import { useTrouble } from "./trouble-now.ts";
+import { troubleText, troubleWhere } from "./trouble.ts";
 import type { Trouble } from "./trouble.ts";
 import { zoomQuery } from "./view.ts";
 import { whereChanged, whereSlow } from "./where.ts";
@@ -41,7 +42,7 @@ interface AtAGlanceProps {
 
 export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: AtAGlanceProps) {
   const { end, hours, day, days, slowest, change } = useRecent(id);
-  const older = useLatestAt(id, latest ? unseenOf(state, latest) : []);
+  const { results, trouble } = useTrouble(id, latest, state);
   const spread = useHistogram(id, {
     span: "day",
     grain: "HOUR",
@@ -59,13 +60,6 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
   const nameOf = (location: string): string => nameOfLocation(places, location);
   if (!hours.data) return hours.error ? null : <ReadingYet />;
   if (!day || days.isPending || !latest || state === undefined) return <ReadingYet />;
-  const deployed = state?.is_deployed ? state.locations : [];
-  const results = [...latest, ...older];
-  const trouble = troubleOf(
-    results.map(({ meta }) => meta),
-    latest.length < MOST_LATEST,
-    deployed.map(({ location_id }) => location_id),
-  );
   if (!slowest && !trouble) return <NothingLately {...{ latest, isGrowing, isRunnable }} />;
   const unmade = trouble ? undefined : unmadeOf(state, results);
   const isTimed = slowest && (day.passed > 0 || saysMuch(slowest));
@@ -97,18 +91,8 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
   );
 }
 
-const MOST_UNSEEN = 5;
-
 /** Where no call passed, the phases before the one that failed say little. */
 const saysMuch = ({ isWhole, totalMs }: Slowest): boolean => isWhole || totalMs !== null;
-
-/** Locations where the call does not pass, but that have none of the newest results. */
-const unseenOf = (state: CallNow | null | undefined, latest: readonly ListedResult[]): string[] =>
-  (state?.locations ?? [])
-    .filter(({ last }) => last && last.result_category !== "PASS")
-    .map(({ location_id }) => location_id)
-    .filter((id) => !latest.some(({ meta }) => meta.location_id === id))
-    .slice(0, MOST_UNSEEN);
 
 interface TroubledProps {
   readonly trouble: Trouble;

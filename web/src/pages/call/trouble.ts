@@ -22,12 +22,16 @@ export interface Trouble {
   readonly areFailures: boolean;
   /**
    * Calls made there since the last that passed, or runs missed in a row; if `since` is null, all
-   * that are known.
+   * that are known. Null: more than are known.
    */
-  readonly runs: number;
+  readonly runs: number | null;
   /** When the first of them began, in epoch milliseconds; null: before the known results. */
   readonly since: number | null;
 }
+
+/** Adds when it began, if that is before the known results. */
+export const begunAt = (trouble: Trouble, since: number | null | undefined): Trouble =>
+  trouble.since === null && since ? { ...trouble, since, runs: null } : trouble;
 
 interface Streak {
   readonly location: string;
@@ -112,7 +116,7 @@ export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Wo
   const at = isPartial ? ` at ${trouble.locations.map(nameOf).join(", ")}` : "";
   const from = since === null ? "" : ` since ${timeText(since)}`;
   if (isMissed) {
-    const missed = runs === 1 ? "The last run" : `The last ${formatCount(runs)} runs`;
+    const missed = runs === 1 ? "The last run" : allOrLast(runs, "runs");
     return `${missed}${at} ${runs === 1 ? "was" : "were"} missed${from}${inParentheses(last.message)}.`;
   }
   const failed = trouble.areFailures ? "failed" : "did not pass";
@@ -122,9 +126,12 @@ export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Wo
     return `The last call${at} ${failed}${since === null ? "" : ` at ${timeText(since)}`} ${how}.`;
   const calls = isWholeDay
     ? `All ${formatCount(day.made)} calls in the last 24 hours`
-    : `The last ${formatCount(runs)} calls${at}`;
+    : `${allOrLast(runs, "calls")}${at}`;
   return `${calls} ${failed}${from}, last ${how}.`;
 }
+
+const allOrLast = (count: number | null, what: string): string =>
+  count === null ? `All ${what}` : `The last ${formatCount(count)} ${what}`;
 
 const inParentheses = (detail: string | number | null): string =>
   detail === null ? "" : ` (${detail})`;
