@@ -78,7 +78,7 @@ it("begins with why calls are no longer made", async () => {
   await glance.getByText("100 %").waitFor();
 });
 
-it("says since when a call fails, however long ago that is", async () => {
+it("says where a call fails, and since when, however long ago that is", async () => {
   const here = { location_id: "local", result: "HTTP_SERVER_ERROR" } as const;
   const far = { location_id: "far" };
   const runs = Array.from({ length: 30 }, () => [here, far]).flat();
@@ -90,4 +90,7 @@ it("says since when a call fails, however long ago that is", async () => {
     .getByText(`${first?.meta.start_time?.slice(11, 16)} UTC, last with HTTP_SERVER_ERROR`)
     .and(glance.getByText("All calls at The local one failed since"))
     .waitFor();
+  const where = glance.locator("div", { has: page.getByText("Where", { exact: true }) });
+  await where.getByText("Only at The local one").waitFor();
+  await where.getByText("Latency of calls that passed: similar at both locations").waitFor();
 });

@@ -52,6 +52,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
     range: [end - DAY_MS, end],
   });
   const measured = spread.data?.locations.map(({ location_id }) => location_id) ?? [];
+  const passing = spread.data?.locations.filter(({ median }) => median !== null) ?? [];
   const isCompared = change !== undefined && measured.length > 1 && measured.length <= MOST_LINES;
   const daysAt = useDaysAt(id, isCompared ? measured : [], DAYS_BEFORE).map((place) => ({
     location: place.location,
@@ -64,6 +65,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
   const unmade = trouble ? undefined : unmadeOf(state, results);
   const isTimed = slowest && (day.passed > 0 || saysMuch(slowest));
   const where = (change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf);
+  const whereText = spread.isPending ? <span class="muted">Loading …</span> : (where ?? "–");
   return (
     <section class="card glance" aria-label="At a glance">
       {trouble && <Troubled {...{ trouble, results, day, nameOf }} />}
@@ -75,10 +77,9 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
       )}
       <dl class="facts">
         <Fact name="Where">
-          {spread.isPending ? (
-            <span class="muted">Loading …</span>
-          ) : (
-            (where ?? (trouble ? troubleWhere(trouble, nameOf) : "–"))
+          {trouble ? troubleWhere(trouble, nameOf) : whereText}
+          {trouble && where !== undefined && passing.length > 1 && (
+            <div class="muted small">Latency of calls that passed: {lowered(where)}</div>
           )}
         </Fact>
         <Fact name="Confidence">{sureText(day.made, latest, change)}</Fact>
@@ -90,6 +91,8 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
     </section>
   );
 }
+
+const lowered = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
 /** Where no call passed, the phases before the one that failed say little. */
 const saysMuch = ({ isWhole, totalMs }: Slowest): boolean => isWhole || totalMs !== null;

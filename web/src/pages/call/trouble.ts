@@ -136,7 +136,7 @@ const allOrLast = (count: number | null, what: string): string =>
 const inParentheses = (detail: string | number | null): string =>
   detail === null ? "" : ` (${detail})`;
 
-/** Says where the call fails, for when no location has times of passed calls. */
+/** Says where the call fails. */
 export const troubleWhere = (
   { locations, isPartial, missedAt }: Trouble,
   nameOf: (location: string) => string,
