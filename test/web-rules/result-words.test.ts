@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { NO_TIMING } from "../../src/model/timing.ts";
 import { curlOf, hasSecrets } from "../../web/src/pages/result/curl.ts";
 import { adviceFor, OUTCOMES, REMEDIES } from "../../web/src/advice.ts";
-import { prettyJson } from "../../web/src/pages/result/words.ts";
+import { daysText, prettyJson } from "../../web/src/pages/result/words.ts";
 import { spansOf, ticksTo } from "../../web/src/parts/phases.ts";
 import { doubtOf, startText, sureText } from "../../web/src/parts/sure-text.ts";
 
@@ -194,4 +194,15 @@ describe("the note on an uncertain or late time", () => {
       "It began 12 ms after it was due.",
     );
   });
+});
+
+it.each([
+  [90, "90 days"],
+  [1, "1 day"],
+  [0, "0 days"],
+  [-1, "Expired less than a day before"],
+  [-2, "Expired 1 day before"],
+  [-31, "Expired 30 days before"],
+])("a certificate with %d days left, rounded down: %s", (days, text) => {
+  expect(daysText(days)).toBe(text);
 });

@@ -15,7 +15,7 @@ import type { Tone } from "../../tone.ts";
 import { Time } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
 import { curlOf, hasSecrets } from "./curl.ts";
-import { prettyJson } from "./words.ts";
+import { daysText, prettyJson } from "./words.ts";
 
 interface ExchangeProps {
   readonly result: Result;
@@ -193,6 +193,3 @@ export const CertificateCard = ({ certificate }: { readonly certificate: Certifi
 const FEW_DAYS = 14;
 
 const toneOfDays = (days: number): Tone => (days < 0 ? "fail" : days < FEW_DAYS ? "warn" : "pass");
-
-const daysText = (days: number): string =>
-  days < 0 ? `Expired ${count(-days, "day")} before` : count(days, "day");

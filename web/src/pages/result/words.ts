@@ -1,4 +1,5 @@
-// Formats the bodies of a result.
+// Formats the bodies of a result, and the time that its certificate had left.
+import { count } from "../../../../src/model/count.ts";
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
@@ -33,4 +34,10 @@ function isObjectOrArray(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** `days` are whole ones, rounded down: -1 is up to a day after the expiry. */
+export function daysText(days: number): string {
+  if (days >= 0) return count(days, "day");
+  return `Expired ${days === -1 ? "less than a day" : count(-days - 1, "day")} before`;
 }
