@@ -140,9 +140,15 @@ it("a page notices that its key has been revoked", { timeout: 120_000 }, async (
     { access_level: "VIEWER" },
   );
   const { page, faults } = await pages.open("/tokens", { key });
-  await page.getByText("Live", { exact: true }).waitFor();
+  const dotOf = async (word: string): Promise<string> => {
+    await page.getByText(word, { exact: true }).waitFor();
+    return page.evaluate(
+      `getComputedStyle(document.querySelector("footer [role=status]"), "::before").background`,
+    );
+  };
+  const live = await dotOf("Live");
   await setHidden(page, true);
-  await page.getByText("Paused", { exact: true }).waitFor();
+  expect(await dotOf("Paused")).not.toBe(live);
   await pages.client.send("DELETE", `/api_keys/${id}/`);
   await setHidden(page, false);
   await page.getByLabel("API key").waitFor();

@@ -130,7 +130,7 @@ const LIVE_WORDS = { off: "Paused", live: "Live", reconnecting: "Reconnecting â€
 
 /** Shows whether the page is live. */
 const Live = () => (
-  <span class={`live ${liveState.value}`} role="status">
+  <span class={`live-state ${liveState.value}`} role="status">
     {LIVE_WORDS[liveState.value]}
   </span>
 );
