@@ -208,13 +208,18 @@ it("says that a call without an address was made, and names it in its workflow",
   await steps.getByText("not_reached").waitFor();
 });
 
-it("promises a new call no history", async () => {
+it("promises a new call no history, and says that it is deployed", async () => {
   const { id } = await pages.client.send<Made>("POST", "/calls/", {
     meta: { name: "New" },
     request: { method: "GET", url: "https://example.com/" },
   });
   const { page } = await pages.open(`/calls/${id}`);
   await page.getByText("Run it now, or deploy it").waitFor();
+  await page.getByRole("button", { name: "Deploy", exact: true }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Runs").selectOption("every day");
+  await dialog.getByRole("button", { name: "Deploy", exact: true }).click();
+  await page.getByText("It is deployed: it has not run yet.").waitFor();
   expect(await page.getByText("History is still being written").count()).toBe(0);
 });
 

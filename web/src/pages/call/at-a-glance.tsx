@@ -61,7 +61,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
   const nameOf = (location: string): string => nameOfLocation(places, location);
   if (!hours.data) return hours.error ? null : <ReadingYet />;
   if (!day || days.isPending || !latest || state === undefined) return <ReadingYet />;
-  if (!slowest && !trouble) return <NothingLately {...{ latest, isGrowing, isRunnable }} />;
+  if (!slowest && !trouble) return <NothingLately {...{ latest, state, isGrowing, isRunnable }} />;
   const unmade = trouble ? undefined : unmadeOf(state, results);
   const isTimed = slowest && (day.passed > 0 || saysMuch(slowest));
   const where = (change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf);
@@ -198,16 +198,18 @@ function passedText({ made, passed, missed }: DayCounts): string {
 
 function NothingLately({
   latest,
+  state,
   isGrowing,
   isRunnable,
-}: Pick<AtAGlanceProps, "latest" | "isGrowing" | "isRunnable">) {
+}: Pick<AtAGlanceProps, "latest" | "state" | "isGrowing" | "isRunnable">) {
   const [last] = latest ?? [];
+  const advice = state?.is_deployed
+    ? "It is deployed: it has not run yet."
+    : "Run it now, or deploy it to run on a schedule.";
   return (
     <section class="card glance" aria-label="At a glance">
       <p class="answer">No call was made in the last 24 hours.</p>
-      {isRunnable && latest && !last && (
-        <p class="muted">Run it now, or deploy it to run on a schedule.</p>
-      )}
+      {isRunnable && latest && !last && <p class="muted">{advice}</p>}
       {isGrowing && <p class="muted">History is still being written and will appear here.</p>}
       {last && <LastRun last={last} />}
     </section>
