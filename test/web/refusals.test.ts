@@ -179,6 +179,18 @@ it("promise no free second before the other deployments are known", async () => 
   await dialog.getByText(/None of your deployments there is due at second \d+/).waitFor();
 });
 
+it("leave open whether a workflow is deployed until that is known", async () => {
+  await make("/workflows/", { meta: { name: "Undeployed" } });
+  const { page } = await pages.open("/locations");
+  const allow = await refuse(page, "GET", "/deployments/?*");
+  await page.getByRole("link", { name: "Workflows", exact: true }).first().click();
+  const deployed = page.getByRole("row", { name: "Undeployed" }).locator("td").last();
+  await expect.poll(() => deployed.innerText()).toBe(TOO_MANY);
+  await allow();
+  await page.reload();
+  await expect.poll(() => deployed.innerText()).toBe("–");
+});
+
 it("stop reading where no answer comes, and read when asked", async () => {
   const { page } = await pages.open("/locations");
   await page.clock.install();

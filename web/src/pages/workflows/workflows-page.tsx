@@ -63,8 +63,8 @@ const NoWorkflows = () => (
 );
 
 function WorkflowTable({ workflows }: { readonly workflows: readonly Workflow[] }) {
-  const { data } = useAll<Deployment>(["deployments", "all"], "deployments/");
-  const deployments = Map.groupBy(data ?? [], ({ deployment }) => deployment.target_id);
+  const { data, error } = useAll<Deployment>(["deployments", "all"], "deployments/");
+  const deployments = data && Map.groupBy(data, ({ deployment }) => deployment.target_id);
   return (
     <div class="scroll-x">
       <table class="workflows blocks">
@@ -85,7 +85,9 @@ function WorkflowTable({ workflows }: { readonly workflows: readonly Workflow[] 
             <WorkflowRow
               key={workflow.id}
               workflow={workflow}
-              deployments={deployments.get(workflow.id) ?? []}
+              deployed={
+                deployments ? runs(deployments.get(workflow.id) ?? []) : (error?.message ?? "…")
+              }
             />
           ))}
         </tbody>
@@ -96,10 +98,11 @@ function WorkflowTable({ workflows }: { readonly workflows: readonly Workflow[] 
 
 const WorkflowRow = ({
   workflow: { id, meta, workflow },
-  deployments,
+  deployed,
 }: {
   readonly workflow: Workflow;
-  readonly deployments: readonly Deployment[];
+  /** How often it runs, or why that is not known. */
+  readonly deployed: string;
 }) => (
   <tr>
     <th scope="row" class="name whole">
@@ -117,14 +120,15 @@ const WorkflowRow = ({
     <td data-label="Stops on failure">{workflow.stop_on_failure ? "Yes" : "No"}</td>
     <td data-label="Carries cookies">{workflow.handle_cookies ? "Yes" : "No"}</td>
     <td class="deployed" data-label="Deployed">
-      {deployments.length === 0 ? <span class="muted">–</span> : runs(deployments)}
+      {deployed}
     </td>
   </tr>
 );
 
-/** `every 5 minutes`, or `every 5 minutes, every hour (2 deployments)`. */
-const runs = (deployments: readonly Deployment[]): string =>
-  [...new Set(deployments.map(({ deployment }) => deployment.frequency))]
-    .toSorted((a, b) => a - b)
-    .map(inWords)
-    .join(", ") + (deployments.length > 1 ? ` (${deployments.length} deployments)` : "");
+/** `every 5 minutes`, `every 5 minutes, every hour (2 deployments)`; an en dash for none. */
+function runs(deployments: readonly Deployment[]): string {
+  if (deployments.length === 0) return "–";
+  const frequencies = new Set(deployments.map(({ deployment }) => deployment.frequency));
+  const words = [...frequencies].toSorted((a, b) => a - b).map(inWords);
+  return words.join(", ") + (deployments.length > 1 ? ` (${deployments.length} deployments)` : "");
+}
