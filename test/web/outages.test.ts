@@ -471,6 +471,28 @@ it("counts a missing object as deleted if the answer to its deletion was lost", 
   expect(attempts).toBe(2);
 });
 
+it("leads back past a form that was saved, and past what was deleted", async () => {
+  const { page } = await pages.open("/workflows");
+  const title = (name: string) => page.getByRole("heading", { name, level: 1, exact: true });
+  await page.getByRole("link", { name: "Calls", exact: true }).first().click();
+  await page.getByRole("link", { name: "New call" }).click();
+  await page.getByLabel("URL", { exact: true }).fill("https://example.com/");
+  await page.getByLabel("Name", { exact: true }).fill("There and back");
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await title("There and back").waitFor();
+  await page.goBack();
+  await title("Calls").waitFor();
+  await page.goForward();
+  await title("There and back").waitFor();
+  await page.getByRole("button", { name: /^Delete the call/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await title("Calls").waitFor();
+  await page.goBack();
+  await expect.poll(() => new URL(page.url()).pathname).toBe("/calls");
+  await page.goBack();
+  await title("Workflows").waitFor();
+});
+
 it("takes a call that is deleted on its form out of its workflow at once", async () => {
   const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
   const call = await make("/calls/", {

@@ -14,7 +14,7 @@ export function DeleteCall({ call: { id, meta } }: { readonly call: Call }) {
       path={`calls/${id}/`}
       consequence="Ends its deployments and removes it from workflows and reports. Its results are no longer shown."
       onDeleted={async () => {
-        route(pathOf("calls"));
+        route(pathOf("calls"), true);
         await invalidate(["calls"], ["deployments"], ["workflows"], ["reports"]);
       }}
     />

@@ -32,7 +32,7 @@ export function NewCallPage() {
   if (!has("EDITOR")) return <ReadsOnly title={title} />;
   const saved = ({ object, isToRun }: SavedCall): void => {
     if (isToRun) runsOnArrival = object.id;
-    route(pathOf(isToRun ? `calls/${object.id}/edit` : `calls/${object.id}`), isToRun);
+    route(pathOf(isToRun ? `calls/${object.id}/edit` : `calls/${object.id}`), true);
   };
   return (
     <>
@@ -70,7 +70,7 @@ export function EditCallPage({ params: { id } }: { readonly params: { readonly i
   const { object: call } = read;
   if (!isMine(call.meta)) return <NotMine call={call} />;
   const saved = ({ isToRun }: SavedCall): void =>
-    isToRun ? setRuns((runs ?? 0) + 1) : route(pathOf(`calls/${id}`));
+    isToRun ? setRuns((runs ?? 0) + 1) : route(pathOf(`calls/${id}`), true);
   const target = { kind: "call", id, name: call.meta.name } as const;
   return (
     <>
