@@ -208,6 +208,13 @@ it("says that a call without an address was made, and names it in its workflow",
   await steps.getByText("not_reached").waitFor();
 });
 
+it("shows the locations without an agent first", async () => {
+  const { page } = await pages.open("/locations");
+  await page.getByText("Online").first().waitFor();
+  const states = await page.locator("section.card > header .state").allTextContents();
+  expect(states).toEqual([...OFFICES.map(() => "No agent"), "Online"]);
+});
+
 it("promises a new call no history, and says that it is deployed", async () => {
   const { id } = await pages.client.send<Made>("POST", "/calls/", {
     meta: { name: "New" },

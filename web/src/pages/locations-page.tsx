@@ -54,12 +54,16 @@ export function LocationsPage() {
           </p>
         </Empty>
       )}
-      {data?.results.map((location) => (
-        <Location key={location.id} location={location} />
-      ))}
+      {data && byUrgency(data.results).map((one) => <Location key={one.id} location={one} />)}
     </>
   );
 }
+
+const URGENT_FIRST: readonly (Tone | undefined)[] = ["fail", "missed", "warn", "pass", undefined];
+
+/** Returns locations without an agent that takes runs first, otherwise in the same order. */
+const byUrgency = (locations: readonly LocationHealth[]): LocationHealth[] =>
+  URGENT_FIRST.flatMap((tone) => locations.filter((one) => stateOf(one)?.tone === tone));
 
 function Location({ location }: { readonly location: LocationHealth }) {
   const { id, label, region, agents } = location;
@@ -108,13 +112,17 @@ const WORDS: Readonly<Record<AgentState, string>> = {
   INCOMPATIBLE: "Incompatible",
 };
 
-/** Shows the state of its best agent: one that takes runs is enough. Made-up results need none. */
-function LocationState({ agents, region }: Pick<LocationHealth, "agents" | "region">) {
+/** Returns the state of its best agent: one that takes runs is enough. Simulations need none. */
+function stateOf({ agents, region }: Pick<LocationHealth, "agents" | "region">) {
   const order: readonly AgentState[] = ["ONLINE", "STALE", "DRAINING", "INCOMPATIBLE", "OFFLINE"];
   const best = order.find((state) => agents.some((agent) => agent.state === state));
-  if (best === undefined)
-    return region === SIMULATED_REGION ? null : <State tone="warn" word="No agent" />;
-  return <State tone={TONES[best]} word={WORDS[best]} />;
+  if (best !== undefined) return { tone: TONES[best], word: WORDS[best] };
+  return region === SIMULATED_REGION ? undefined : ({ tone: "warn", word: "No agent" } as const);
+}
+
+function LocationState(location: LocationHealth) {
+  const state = stateOf(location);
+  return state ? <State {...state} /> : null;
 }
 
 function Load(location: LocationHealth) {
