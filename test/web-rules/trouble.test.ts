@@ -74,7 +74,7 @@ describe("the first statement about a call", () => {
       [2, 0],
       "All 2 calls in the last 24 hours failed since minute 59, last with CONNECTION_ERROR (timeout: no response).",
     ],
-    [["offline"], [0, 0], "The last run was missed since minute 60 (no_agent: none is there)."],
+    [["offline"], [0, 0], "The last run was missed at minute 60 (no_agent: none is there)."],
     [["fail", "pass"], [2, 1], "The last call failed at minute 60 with HTTP_SERVER_ERROR (500)."],
     [
       ["queued", "warn", "pass"],

@@ -114,16 +114,18 @@ interface Day {
 export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Words): string {
   const { last, since, runs, isMissed, isPartial } = trouble;
   const at = isPartial ? ` at ${trouble.locations.map(nameOf).join(", ")}` : "";
-  const from = since === null ? "" : ` since ${timeText(since)}`;
+  const [from, when] =
+    since === null ? ["", ""] : [` since ${timeText(since)}`, ` at ${timeText(since)}`];
   if (isMissed) {
-    const missed = runs === 1 ? "The last run" : allOrLast(runs, "runs");
-    return `${missed}${at} ${runs === 1 ? "was" : "were"} missed${from}${inParentheses(last.message)}.`;
+    const why = inParentheses(last.message);
+    if (runs === 1) return `The last run${at} was missed${when}${why}.`;
+    return `${allOrLast(runs, "runs")}${at} were missed${from}${why}.`;
   }
   const failed = trouble.areFailures ? "failed" : "did not pass";
   const how = `with ${last.result}${inParentheses(last.http_code ?? last.message)}`;
   const isWholeDay = day.made > 0 && day.passed === 0;
   if (runs === 1 && !(isWholeDay && day.made > 1))
-    return `The last call${at} ${failed}${since === null ? "" : ` at ${timeText(since)}`} ${how}.`;
+    return `The last call${at} ${failed}${when} ${how}.`;
   const calls = isWholeDay
     ? `All ${formatCount(day.made)} calls in the last 24 hours`
     : `${allOrLast(runs, "calls")}${at}`;
