@@ -154,3 +154,16 @@ it("a page notices that its key has been revoked", { timeout: 120_000 }, async (
   await page.getByLabel("API key").waitFor();
   expect(faults).toEqual([]);
 });
+
+it("a page says that it is not live, in a narrow window, too", { timeout: 120_000 }, async () => {
+  await using pages = await startPages();
+  const { page } = await pages.open("/tokens");
+  const word = page.getByText("Reconnecting …", { exact: true }).filter({ visible: true });
+  await page.getByText("Live", { exact: true }).waitFor();
+  expect(await word.count()).toBe(0);
+  await page.route("**/api/2/events/*", (route) => route.abort());
+  await page.reload();
+  await word.waitFor();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await word.waitFor();
+});

@@ -83,6 +83,7 @@ export function Layout({ children }: { readonly children: ComponentChildren }) {
           >
             Menu
           </button>
+          <NotLive />
         </header>
         <Places path={path} />
         <SideFooter />
@@ -134,6 +135,9 @@ const Live = () => (
     {LIVE_WORDS[liveState.value]}
   </span>
 );
+
+/** For narrow windows, whose menu hides `Live`. */
+const NotLive = () => (liveState.value === "reconnecting" ? <Live /> : null);
 
 function SideFooter() {
   const { owner, org, access_level } = session.value ?? {};
