@@ -178,7 +178,7 @@ it("says that a call without an address was made, and names it in its workflow",
 
   await page.goto(`${pages.api}/calls/${call.id}?range=day`);
   await page.getByRole("cell", { name: "dns_not_found" }).waitFor();
-  for (const width of [1024, 1215, 1280]) {
+  for (const width of [768, 961, 1024, 1215, 1280]) {
     await page.setViewportSize({ width, height: 800 });
     expect(await beyondEdgeOf(page, "table.results"), `at ${width} px`).toBe(0);
   }
