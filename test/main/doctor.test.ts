@@ -44,6 +44,14 @@ const found = ({ findings }: DoctorReport, ...states: State[]): string[] =>
     .filter(({ check, state }) => states.includes(state) && !MACHINE.includes(check))
     .map(({ check, state, finding, advice }) => `${check} ${state}: ${finding} → ${advice}`);
 
+/** An examination reaches every server, and takes a tenth of a second of a processor. */
+const EXAMINE_EVERY_MS = 500;
+
+const untilHealthy = (settings: Settings): Promise<void> =>
+  until(async () => {
+    expect(found(await examine(settings), "warning", "failure")).toEqual([]);
+  }, EXAMINE_EVERY_MS);
+
 /** Expects a matching finding for each fault, and returns the report. */
 async function expectFaults(
   settings: Settings,
@@ -78,9 +86,7 @@ it("reports a running demo as healthy, and names its faults afterwards", async (
   {
     await using sonde = startSonde(["serve", "--demo"], { folder: folder.path, env: settings });
     await sonde.ready();
-    await until(async () =>
-      expect(found(await examine(settings), "warning", "failure")).toEqual([]),
-    );
+    await untilHealthy(settings);
     const text = await runSonde(["doctor"], { folder: folder.path, env: settings });
     expect(text).toMatchObject({ code: 0, stderr: "" });
     expect(text.stdout).toMatch(
@@ -184,16 +190,13 @@ it("reports a split system as healthy, on the hub and on an agent's machine", as
     stack.use(startSonde(["serve"], { folder: agentFolder.path, env: agent })),
   ];
   await Promise.all(running.map((each) => each.ready()));
-  for (const settings of [hub, agent])
-    await until(async () =>
-      expect(found(await examine(settings), "warning", "failure")).toEqual([]),
-    );
+  for (const settings of [hub, agent]) await untilHealthy(settings);
   const onAgent = await until(async () => {
     const lines = found(await examine(agent), "ok", "skipped");
     const rightClock = /^clocks ok: this machine's clock agrees with the hub's/;
     expect(lines).toContainEqual(expect.stringMatching(rightClock)); // once the hub has answered
     return lines;
-  });
+  }, EXAMINE_EVERY_MS);
   for (const line of [
     /^permissions ok: the NATS user reaches the subjects of location paris and no others/,
     /^streams ok: 0 messages of ticks of location paris wait/,
