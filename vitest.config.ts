@@ -3,12 +3,12 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer } from "vitest/node";
 import type { TestSpecification } from "vitest/node";
 
-// "embedded" needs no server: SQLite and the in-process bus. "contracts" runs the contract suites
-// again, on PostgreSQL and NATS: STORES and BUSES select the adapters. "servers" starts servers and
-// the program. In these three, files share processes, since loading the program for each would take
-// as long as most tests. "pages" opens the pages in a browser, which needs both processors, and
-// "speed" measures them afterwards, alone: `npm run test:pages`. "faults" holds the longest tests,
-// most of them of faults, runs each benchmark once, and each diagnosis of the runbooks:
+// "embedded" needs no server: SQLite and the in-process bus. "servers" runs the contract suites
+// again, on PostgreSQL and NATS (STORES and BUSES select the adapters), and starts servers and the
+// program. In these two, files share processes, since loading the program for each would take as
+// long as most tests. "pages" opens the pages in a browser, which needs both processors, and "speed"
+// measures them afterwards, alone: `npm run test:pages`. "faults" holds the longest tests, most of
+// them of faults, runs each benchmark once, and each diagnosis of the runbooks:
 // `npm run test:faults`.
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
@@ -106,19 +106,9 @@ export default defineConfig({
       {
         test: {
           ...shared,
-          name: "contracts",
-          globalSetup: ["test/support/servers.ts"],
-          include: ["test/**/*.contract.test.ts"],
-          isolate: false,
-          env: { STORES: "postgres", BUSES: "nats" },
-        },
-      },
-      {
-        test: {
-          ...shared,
           name: "servers",
           globalSetup: ["test/support/built-program.ts", "test/support/servers.ts"],
-          include: SERVERS,
+          include: [...SERVERS, "test/**/*.contract.test.ts"],
           exclude: [LONG],
           isolate: false,
           env: { STORES: "postgres", BUSES: "nats" },
