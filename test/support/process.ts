@@ -29,8 +29,14 @@ const { scripts } = JSON.parse(readFileSync(PACKAGE, "utf8")) as {
 export const V8_OPTIONS: readonly string[] = scripts.start
   .split(" ")
   .filter((word) => word.startsWith("--"));
-/** Without the release of memory after a start, which takes a tenth of a start's time. */
-const TESTED_OPTIONS = V8_OPTIONS.filter((option) => option !== "--expose-gc");
+/**
+ * Without the release of memory after a start, and with fewer garbage collections during it: these
+ * take a tenth of a start's time each.
+ */
+const TESTED_OPTIONS = [
+  ...V8_OPTIONS.filter((option) => option !== "--expose-gc"),
+  "--min-semi-space-size=16",
+];
 const START_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 20_000;
 /** A command may work for longer than a service takes to start. */
