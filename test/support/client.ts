@@ -56,6 +56,9 @@ export interface Client {
   stat(callId: string, query: string): Promise<Json | null>;
 }
 
+/** The API's answer takes several milliseconds of a processor. */
+const POLL_MS = 100;
+
 export function createClient(exchange: Exchange): Client {
   const send: Client["send"] = async (method, path, body) => {
     const { status, text } = await exchange({
@@ -84,7 +87,7 @@ export function createClient(exchange: Exchange): Client {
         expect(codes).not.toContain("QUEUED");
         expect(codes).not.toContain("PROCESSING");
         return found;
-      }),
+      }, POLL_MS),
     async createCall(url) {
       const call = await send<{ id: string }>("POST", "/calls/", {
         meta: { name: `calls ${url}` },

@@ -161,7 +161,11 @@ export function startSonde(
     dataDir,
     api,
     ops,
-    ready: async () => untilReady(await ops(), exited),
+    async ready() {
+      // Before, it is not ready; to ask it every moment takes a tenth of a start's time.
+      await output.line(({ msg }) => msg === "started");
+      await untilReady(await ops(), exited);
+    },
     logged: (fits) => output.line(fits),
     log: output.lines,
     stdout: output.stdout,
