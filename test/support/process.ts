@@ -161,11 +161,7 @@ export function startSonde(
     dataDir,
     api,
     ops,
-    async ready() {
-      // Before, it is not ready; to ask it every moment takes a tenth of a start's time.
-      await output.line(({ msg }) => msg === "started");
-      await untilReady(await ops(), exited);
-    },
+    ready: async () => untilReady(await ops(), exited),
     logged: (fits) => output.line(fits),
     log: output.lines,
     stdout: output.stdout,
@@ -279,6 +275,6 @@ async function untilReady(opsUrl: string, exited: Promise<Exit>): Promise<void> 
     } catch (cause) {
       last = String(cause);
     }
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
