@@ -15,8 +15,15 @@ import { COMPILED_CODE, makeFolder, oneLine, runSonde, startSonde } from "../sup
 import type { TestFolder } from "../support/process.ts";
 import { startTarget } from "../support/target-server.ts";
 
+/** Runs a command in this process. */
+async function run(args: string[], environment: Readonly<Record<string, string>> = {}) {
+  let stdout = "";
+  const code = await runCommand(args, environment, (text) => void (stdout += text));
+  return { code, stdout };
+}
+
 describe("the command line", () => {
-  it.concurrent.each([
+  it.each([
     [[], /^Usage: sonde COMMAND [^]+\n {2}serve [^]+\n {2}migrate /],
     [["-h"], /^Usage: sonde COMMAND /],
     [["help"], /^Usage: sonde COMMAND /],
@@ -32,17 +39,12 @@ describe("the command line", () => {
       /such as POST\n[^]+ a tag; may be repeated; replaces the old list\n/,
     ],
   ])("explains itself: %j", async (args, help) => {
-    const { code, stdout, stderr } = await runSonde(args);
-    expect([code, stderr]).toEqual([0, ""]);
-    expect(stdout).toMatch(help);
+    expect(await run(args)).toEqual({ code: 0, stdout: expect.stringMatching(help) });
   });
 
   it("gives an example of each command, in 80 columns", async () => {
-    const helpOf = async (...words: string[]): Promise<string> => {
-      let text = "";
-      await runCommand([...words, "--help"], {}, (part) => void (text += part));
-      return text;
-    };
+    const helpOf = async (...words: string[]): Promise<string> =>
+      (await run([...words, "--help"])).stdout;
     const commandsIn = (help: string): string[] =>
       [...help.matchAll(/^ {2}([a-z][a-z-]*) {2,}[A-Z]/gm)].map(([, name = ""]) => name);
     const top = await helpOf();
@@ -61,8 +63,9 @@ describe("the command line", () => {
   });
 
   it("prints its version", async () => {
-    const { code, stdout } = await runSonde(["--version"]);
-    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+    const { code, stdout, stderr } = await runSonde(["--version"]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
   it.concurrent("keeps compiled code for the next start, but works without", async () => {
@@ -78,16 +81,25 @@ describe("the command line", () => {
     expect(globSync("*/*", { cwd: COMPILED_CODE })).not.toEqual([]);
   });
 
-  it.concurrent.each([
-    [["frob"], /^sonde: unknown command 'frob': the commands are run, .*; see `sonde --help`$/],
-    [["frob", "--help"], /^sonde: unknown command 'frob': the commands are run/],
-    [["help", "keys", "frob"], /^sonde: unknown command 'frob': the commands are .*create/],
-    [["sevre"], /^sonde: unknown command 'sevre': did you mean serve\? See `sonde --help`$/],
-    [["keys"], /^sonde: keys needs a command: create, .*; see `sonde keys --help`$/],
-  ])("rejects the unknown command %j with one line", async (args, message) => {
-    const { code, stdout, stderr } = await runSonde(args);
+  it("rejects an unknown command with one line and exit code 1", async () => {
+    const { code, stdout, stderr } = await runSonde(["frob"]);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(oneLine(stderr)).toMatch(message);
+    expect(oneLine(stderr)).toMatch(
+      /^sonde: unknown command 'frob': the commands are run, .*; see `sonde --help`$/,
+    );
+  });
+
+  it.each([
+    [["frob", "--help"], /^unknown command 'frob': the commands are run/],
+    [["help", "keys", "frob"], /^unknown command 'frob': the commands are .*create/],
+    [["sevre"], /^unknown command 'sevre': did you mean serve\? See `sonde --help`$/],
+    [["keys"], /^keys needs a command: create, .*; see `sonde keys --help`$/],
+  ])("rejects the unknown command %j", async (args, message) => {
+    const said = await run(args).then(
+      ({ stdout }) => stdout,
+      (cause: unknown) => (cause as Error).message,
+    );
+    expect(oneLine(said)).toMatch(message);
   });
 
   it.concurrent.each([
@@ -136,7 +148,7 @@ describe("the command line", () => {
     using folder = makeFolder();
     const print = vi.fn<(text: string) => void>();
     const environment = { SONDE_DATA_DIR: folder.dataDir };
-    // Runs in this process: the cases above show where a message goes, and the exit code.
+    // In this process: the test above shows where a message goes, and the exit code.
     await expect(runCommand(args, environment, print)).rejects.toThrow(
       expect.objectContaining({ message }),
     );
@@ -332,25 +344,6 @@ it("prints the effective settings without secrets", async () => {
 });
 
 describe("a failed start ends with one line and exit code 1", () => {
-  it.concurrent.each([
-    [
-      "SONDE_OPS_PORT",
-      (port: number) =>
-        `sonde: the ops server cannot listen on 127.0.0.1:${port}: the port is in use; choose another with SONDE_OPS_PORT`,
-    ],
-    [
-      "SONDE_PORT",
-      (port: number) =>
-        `sonde: the API cannot listen on 127.0.0.1:${port}: the port is in use; choose another with SONDE_PORT`,
-    ],
-  ])("when the port of %s is in use", async (setting, message) => {
-    await using taken = await startTarget();
-    const { code, stderr } = await runSonde(["serve"], {
-      env: { [setting]: String(taken.port) },
-    });
-    expect([code, oneLine(stderr)]).toEqual([1, message(taken.port)]);
-  });
-
   it("when the ops port is in use, although connections to servers are open", async () => {
     await using nats = await startNatsServer();
     await using taken = await startTarget();
@@ -361,21 +354,33 @@ describe("a failed start ends with one line and exit code 1", () => {
         SONDE_DATABASE_URL: await createDatabase(inject("postgresUrl")),
       },
     });
-    expect([code, oneLine(stderr)]).toEqual([1, expect.stringContaining("SONDE_OPS_PORT")]);
+    expect([code, oneLine(stderr)]).toEqual([
+      1,
+      `sonde: the ops server cannot listen on 127.0.0.1:${taken.port}: the port is in use; choose another with SONDE_OPS_PORT`,
+    ]);
   });
 
   it.each([
-    ["a port in use", async () => startTarget()],
-    ["an unwritable key file", async (folder: TestFolder) => blockKeyFile(folder)],
-  ])("and after %s the next start shows the first key", async (_what, take) => {
+    [
+      "the API's port in use",
+      async () => startTarget(),
+      (port: number) =>
+        `sonde: the API cannot listen on 127.0.0.1:${port}: the port is in use; choose another with SONDE_PORT`,
+    ],
+    [
+      "an unwritable key file",
+      async (folder: TestFolder) => blockKeyFile(folder),
+      () => expect.stringContaining("owner-key"),
+    ],
+  ])("and after %s the next start shows the first key", async (_what, take, message) => {
     using folder = makeFolder();
     {
       await using taken = await take(folder);
-      const { code } = await runSonde(["serve"], {
+      const { code, stderr } = await runSonde(["serve"], {
         folder: folder.path,
         env: { SONDE_PORT: String(taken.port) },
       });
-      expect(code).toBe(1);
+      expect([code, oneLine(stderr)]).toEqual([1, message(taken.port)]);
     }
     await using sonde = startSonde(["serve"], { folder: folder.path });
     await sonde.ready();
