@@ -42,6 +42,7 @@ export function createTurns({ connection, ...statements }: TurnsSettings) {
         batch.commit();
         return work();
       }),
+    /** Of the transaction whose turn it is. */
     begin: batch.begin,
     end: batch.end,
     undo: batch.undo,
@@ -65,46 +66,45 @@ function createBatch({ run, isInTransaction }: Statements, commitLater: () => vo
     }
   }
 
-  return {
-    commit,
-    /** Rejects if none of them could be committed. */
-    committed: () => open?.committed.promise,
-    /** Call it after a failure: on a full disk, for example, SQLite rolls back all of them. */
-    lose(cause: unknown): void {
-      if (isInTransaction()) return;
-      open?.committed.reject(cause);
-      open = undefined;
-    },
-    /**
-     * Takes the write lock at the start, unless the transaction only reads: it must not conflict
-     * between its reads and its writes.
-     */
-    begin(readsOnly: boolean): void {
-      if (readsOnly) {
-        commit(); // the others need not wait for it
-        return run("begin");
-      }
-      if (!open) {
-        run("begin immediate");
-        open = { ended: 0, committed: Promise.withResolvers() };
-        open.committed.promise.catch(() => undefined); // each transaction reports it
-        commitLater();
-      }
-      run("savepoint turn");
-    },
-    end(): void {
-      run(open ? "release turn" : "commit");
-      if (open) open.ended += 1;
-    },
-    undo(): void {
-      // On a full disk SQLite has rolled back already: a second rollback would hide its error.
-      if (!isInTransaction()) return;
-      if (open && open.ended > 0) {
-        run("rollback to turn");
-        return run("release turn");
-      }
-      open = undefined;
-      run("rollback");
-    },
-  };
+  /** Call it after a failure: on a full disk, for example, SQLite rolls back all of them. */
+  function lose(cause: unknown): void {
+    if (isInTransaction()) return;
+    open?.committed.reject(cause);
+    open = undefined;
+  }
+  /**
+   * Takes the write lock at the start, unless the transaction only reads: it must not conflict
+   * between its reads and its writes.
+   */
+  function begin(readsOnly: boolean): void {
+    if (readsOnly) {
+      commit(); // the others need not wait for it
+      return run("begin");
+    }
+    if (!open) {
+      run("begin immediate");
+      open = { ended: 0, committed: Promise.withResolvers() };
+      open.committed.promise.catch(() => undefined); // each transaction reports it
+      commitLater();
+    }
+    run("savepoint turn");
+  }
+  function end(): void {
+    run(open ? "release turn" : "commit");
+    if (open) open.ended += 1;
+  }
+  function undo(): void {
+    // On a full disk SQLite has rolled back already: a second rollback would hide its error.
+    if (!isInTransaction()) return;
+    if (open && open.ended > 0) {
+      run("rollback to turn");
+      return run("release turn");
+    }
+    open = undefined;
+    run("rollback");
+  }
+  /** Rejects if they could not be committed. */
+  const committed = () => open?.committed.promise;
+
+  return { commit, committed, lose, begin, end, undo };
 }
