@@ -52,6 +52,8 @@ export interface ApiConfig extends PagesConfig {
   readonly requestTimeoutMs?: number;
   /** How long a caller may read nothing of a streamed answer. Default: 60 s. */
   readonly stalledAfterMs?: number;
+  /** How long a stop waits for requests to arrive and for answers to be read. Default: 10 s. */
+  readonly stopGraceMs?: number;
   readonly limits: Limits;
   /** How long an unused session of the pages lasts. */
   readonly sessionIdleMs: number;
@@ -72,6 +74,7 @@ export type Api = ReturnType<typeof createApi>;
 /** How long a whole request may take to arrive; checked ten times as often. */
 const REQUEST_TIMEOUT_MS = 25_000;
 const STALLED_AFTER_MS = 60_000;
+const STOP_GRACE_MS = 10_000;
 const MAX_PARAM_LENGTH = 1024;
 
 /** Handlers validate, and answers are plain JSON: Fastify's compilers need not be loaded. */
@@ -110,7 +113,10 @@ export function createApi(deps: ApiDeps) {
     },
     async stop(): Promise<void> {
       stopping.abort();
+      const { stopGraceMs = STOP_GRACE_MS } = config;
+      const grace = setTimeout(() => app.server.closeAllConnections(), stopGraceMs);
       await app.close();
+      clearTimeout(grace);
       address = undefined;
     },
   };

@@ -3,7 +3,7 @@ import { Agent, request } from "node:http";
 import type { IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -281,6 +281,30 @@ it("stops at once despite idle keep-alive connections", async () => {
   await api.api.stop();
   expect(await closed, "closed without an error").toEqual([false]);
   expect(api.api.address()).toBeUndefined();
+});
+
+const A_POST = "POST /api/2/session/ HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+it.each([
+  ["half a head", () => "GET /api/2/ca"],
+  ["half a body", (key: string) => `${A_POST}X-Api-Key: ${key}\r\nContent-Length: 9\r\n\r\n{`],
+  [
+    "requests, and reads nothing",
+    () => "GET /api/2/openapi.json HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50),
+  ],
+])("stops although a caller has sent %s", async (_what, sent) => {
+  await using api = await startApi({ config: { stopGraceMs: 100 } });
+  const { port } = new URL(await listening(api));
+  const accepted = once(api.api.app.server, "connection") as Promise<Socket[]>;
+  const socket = connect(Number(port), "127.0.0.1").on("error", () => undefined);
+  try {
+    socket.write(sent(api.ann.key));
+    const [connection] = await accepted;
+    await expect.poll(() => connection?.bytesRead).toBeGreaterThan(0);
+    await api.api.stop();
+    expect(api.api.address()).toBeUndefined();
+  } finally {
+    socket.destroy();
+  }
 });
 
 it.each(["/", "/api/2/", "/api/2"])(
