@@ -29,7 +29,7 @@ export interface RunSettings extends CredentialsSettings {
   readonly callsLimitMs?: number;
 }
 
-/** How the run shares the agent's thread with others. */
+/** How the run shares the agent's thread with others: `createRuns` in `intake.ts`. */
 export interface RunControl {
   /** Ends the run. */
   readonly cancel?: AbortSignal | undefined;

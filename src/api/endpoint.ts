@@ -33,6 +33,7 @@ export type PathParams<Path extends string> = Path extends `${string}:${infer Na
     ? Readonly<Record<Name, string>>
     : unknown;
 
+/** `toApiRequest` in `serve-endpoint.ts` makes it. */
 export interface ApiRequest<Path extends string = string, P extends Parameters = Parameters> {
   readonly principal: Principal;
   readonly params: PathParams<Path>;
@@ -48,9 +49,9 @@ export interface ApiRequest<Path extends string = string, P extends Parameters =
   /** Identifies the list that this request pages through: path, filters and caller. */
   readonly scope: () => string;
   /**
-   * Runs `work` in a transaction and resolves to its value, the answer to the request. Call it at
-   * most once. A repeated request gets the first answer; `work` does not run again. Changes of
-   * documents leave audit entries; report any other change to `audit`.
+   * Runs `work` in a transaction (`carryOut` in `change.ts`) and resolves to its value, the answer
+   * to the request. Call it at most once. A repeated request gets the first answer; `work` does not
+   * run again. Changes of documents leave audit entries; report any other change to `audit`.
    */
   readonly change: <T>(work: (store: Store, audit: Audit) => Promise<T>) => Promise<T>;
   /** Drops the kept answer after the change was undone: a repeated request runs again. */

@@ -8,6 +8,7 @@ import type { Sealer } from "../runtime/sealer.ts";
 import type { Inspection } from "../store/inspection.ts";
 import { NotApplicable } from "./check.ts";
 
+/** `openSources` in `compose/inspection.ts` opens them. */
 export interface Sources extends ReadConfig {
   readonly version: string;
   readonly clock: Clock;

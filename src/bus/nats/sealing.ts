@@ -3,7 +3,7 @@ import type { MessageSealer } from "../../runtime/message-sealer.ts";
 import type { MessageKind } from "../delivery.ts";
 import type { EncodedMessage } from "./codec.ts";
 
-/** Throws if this process has no key for the location. */
+/** Throws if this process has no key for the location. `compose/location-keys.ts` makes it. */
 export type SealerOf = (locationId: string) => MessageSealer;
 
 export interface SealedMessage {
