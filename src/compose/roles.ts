@@ -12,7 +12,7 @@ import { createApiMetrics } from "../api/metrics.ts";
 import type { Api } from "../api/server.ts";
 import type { Config } from "../config/config.ts";
 import type { Role } from "../config/settings.ts";
-import { createCallCredentials } from "../dispatch/call-credentials.ts";
+import { createCredentialsService } from "../dispatch/call-credentials.ts";
 import type { Dispatcher } from "../dispatch/dispatch.ts";
 import { createWaitingRuns } from "../dispatch/waiting-runs.ts";
 import { createFleet } from "../fleet/fleet.ts";
@@ -65,7 +65,7 @@ export async function composeRoles(parts: RoleParts): Promise<Roles> {
   const agent = has("agent") ? await mainAgentOf(parts) : undefined;
   if (has("agent")) services.push(agent ?? agentsOf(parts));
   if (hub && has("scheduler"))
-    services.push(schedulerOf(hub), renewalOf(hub), createCallCredentials(hub.dispatcher));
+    services.push(schedulerOf(hub), renewalOf(hub), createCredentialsService(hub.dispatcher));
   const api = hub && has("api") ? await apiOf(hub) : undefined;
   if (hub && api)
     services.push(

@@ -13,7 +13,7 @@ import type { Dispatcher } from "./dispatch.ts";
 const PLACES = 4;
 
 /** Answers agents' requests while they still wait. */
-export function createCallCredentials(dispatcher: Pick<Dispatcher, "store" | "bus">): Service {
+export function createCredentialsService(dispatcher: Pick<Dispatcher, "store" | "bus">): Service {
   const places = createSemaphore(PLACES);
   let consumer: Consumer | undefined;
   return {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import type { Bus } from "../../src/bus/bus.ts";
-import { createCallCredentials } from "../../src/dispatch/call-credentials.ts";
+import { createCredentialsService } from "../../src/dispatch/call-credentials.ts";
 import { dispatch } from "../../src/dispatch/dispatch.ts";
 import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
@@ -55,7 +55,7 @@ describe.each(storeKinds)("a request for a call's credentials, over %s,", (kind)
     store = await stack.use(await createTestDatabase(kind)).open(createManualClock(T0));
     bus = createInProcessBus({ clock: systemClock, log: createLogger("silent") });
     stack.defer(() => bus.close());
-    const service = createCallCredentials({ store, bus });
+    const service = createCredentialsService({ store, bus });
     await service.start();
     stack.defer(() => service.stop());
     await insertKey(store, T0);

@@ -7,7 +7,7 @@ import { createAggregatorMetrics } from "../../src/aggregator/metrics.ts";
 import { createApiMetrics } from "../../src/api/metrics.ts";
 import { createApi } from "../../src/api/server.ts";
 import type { Bus } from "../../src/bus/bus.ts";
-import { createCallCredentials } from "../../src/dispatch/call-credentials.ts";
+import { createCredentialsService } from "../../src/dispatch/call-credentials.ts";
 import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import type { Service } from "../../src/runtime/lifecycle.ts";
@@ -104,7 +104,7 @@ export async function startStack({
       }),
     );
   const dispatcher = { store, bus, waiting: createWaitingRuns(64) };
-  await start(createCallCredentials(dispatcher));
+  await start(createCredentialsService(dispatcher));
   const scheduling = {
     store,
     clock,
