@@ -185,7 +185,7 @@ it(
 const csvOf = async (page: Page): Promise<readonly string[]> => {
   await page.getByRole("button", { name: "Export" }).click();
   // The field ignores a fifth digit: the interface refuses such a year.
-  const to = page.getByLabel("To (inclusive)");
+  const to = page.getByLabel("To (UTC, inclusive)");
   const last = await to.inputValue();
   await to.pressSequentially("010120266");
   expect(await to.inputValue()).toMatch(/^\d{4}-/);

@@ -51,9 +51,9 @@ function ExportDialog({
         {type === "COMPLETE" ? "the calls that passed" : "every call made"}.
       </p>
       <div class="fields">
-        <TextField label="From" value={from} onInput={setFrom} input={DATE} />
+        <TextField label="From (UTC)" value={from} onInput={setFrom} input={DATE} />
         <TextField
-          label="To (inclusive)"
+          label="To (UTC, inclusive)"
           value={to}
           onInput={setTo}
           input={DATE}
