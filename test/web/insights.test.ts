@@ -111,6 +111,11 @@ it(
       );
     }
     await lookAt(page, "insights");
+    for (const width of [640, 740, 961]) {
+      await page.setViewportSize({ width, height: 800 });
+      expect(await beyondEdgeOf(page, "table.ranking"), `at ${width} px`).toBe(0);
+    }
+    await page.setViewportSize(WIDE.viewport);
     await page.getByRole("radio", { name: "Worst first" }).check({ force: true });
     await expect
       .poll(() => texts(page, ".ranking .name a"))
