@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { idOfDefault, placesOf } from "../../web/src/places.ts";
+import { idOfDefault, listed, placesOf } from "../../web/src/places.ts";
 
 const INFO = {
   locations: { "fra-2": "Frankfurt", "fra-1": "Frankfurt", paris: "", "": "Frankfurt" },
@@ -21,4 +21,9 @@ it("the default location comes first, and the others in the order of their ids",
 it("the default location is known by its id, also where others have its label", () => {
   expect(idOfDefault(placesOf(INFO))).toBe("fra-2");
   expect(idOfDefault([])).toBe("");
+});
+
+it("names with commas are apart from each other", () => {
+  expect(listed(["Paris", "Tokyo"])).toBe("Paris, Tokyo");
+  expect(listed(["Paris, FR", "Tokyo"])).toBe("Paris, FR; Tokyo");
 });

@@ -135,6 +135,7 @@ describe("the first statement about a call", () => {
     [["fail", "missed@Oslo"], "At Rome; missed at Oslo"],
     [["missed", "pass@Oslo"], "Only at Rome"],
     [["fail", "fail@Oslo"], "At all of Rome, Oslo"],
+    [["fail@Rome, IT", "fail@Oslo"], "At all of Rome, IT; Oslo"],
     [["fail"], "Called from Rome only"],
   ])("names where: %j", (each, where) => {
     const trouble = troubleOf(results(...each), true, []);

@@ -3,6 +3,7 @@ import { CALL_STATES, stateOf } from "../../src/model/call-state.ts";
 import type { CallState } from "../../src/model/call-state.ts";
 import type { CallNow } from "./call-overview.ts";
 import type { Tone } from "./tone.ts";
+import { listed } from "./places.ts";
 
 type Said = Pick<CallNow, "state" | "at" | "locations">;
 
@@ -37,7 +38,7 @@ export function placesText({ locations }: Said, nameOf: (location: string) => st
     const names = locations
       .filter(({ last }) => (last ? stateOf(last.result) : null) === state)
       .map(({ location_id }) => nameOf(location_id));
-    return names.length > 0 ? [`${word} at ${names.join(", ")}.`] : [];
+    return names.length > 0 ? [`${word} at ${listed(names)}.`] : [];
   };
   const known = CALL_STATES.flatMap((state) => of(WORDS[state], state));
   return [...known, ...of("No result yet", null)].join(" ");

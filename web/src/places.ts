@@ -30,6 +30,10 @@ export const placeChoices = (places: readonly Place[], all: string) => [
   ...places.filter(({ id }) => id !== "").map(({ id, name }) => ({ value: id, name })),
 ];
 
+/** `Paris, Tokyo`; if a name has a comma itself, `Paris, FR; Tokyo, JP`. */
+export const listed = (names: readonly string[]): string =>
+  names.join(names.some((name) => name.includes(",")) ? "; " : ", ");
+
 /** Returns the id that the empty id stands for; empty until the locations are known. */
 export const idOfDefault = (places: readonly Place[]): string =>
   places.find(({ id }) => id === "")?.ownId ?? "";

@@ -1,6 +1,7 @@
 // Finds what is wrong with a call now: where, since when, and how.
 import type { Result } from "../../../../src/model/result.ts";
 import { formatCount } from "../../number.ts";
+import { listed } from "../../places.ts";
 
 /** The part of a listed result that matters here. Times are ISO 8601. */
 export type Ended = Pick<
@@ -113,7 +114,7 @@ interface Day {
  */
 export function troubleText(trouble: Trouble, day: Day, { nameOf, timeText }: Words): string {
   const { last, since, runs, isMissed, isPartial } = trouble;
-  const at = isPartial ? ` at ${trouble.locations.map(nameOf).join(", ")}` : "";
+  const at = isPartial ? ` at ${listed(trouble.locations.map(nameOf))}` : "";
   const [from, when] =
     since === null ? ["", ""] : [` since ${timeText(since)}`, ` at ${timeText(since)}`];
   if (isMissed) {
@@ -143,8 +144,8 @@ export const troubleWhere = (
   { locations, isPartial, missedAt }: Trouble,
   nameOf: (location: string) => string,
 ): string => {
-  const names = locations.map(nameOf).join(", ");
-  if (missedAt.length > 0) return `At ${names}; missed at ${missedAt.map(nameOf).join(", ")}`;
+  const names = listed(locations.map(nameOf));
+  if (missedAt.length > 0) return `At ${names}; missed at ${listed(missedAt.map(nameOf))}`;
   if (isPartial) return `Only at ${names}`;
   return locations.length === 1 ? `Called from ${names} only` : `At all of ${names}`;
 };

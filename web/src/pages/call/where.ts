@@ -1,6 +1,7 @@
 // Tells where a call is slow: at which locations it changed, or which is slowest now.
 import type { Spread } from "../../../../src/model/histogram.ts";
 import { formatMs } from "../../number.ts";
+import { listed } from "../../places.ts";
 import { factorText, medianOf } from "./answer.ts";
 import type { Change, PhaseAverages } from "./answer.ts";
 
@@ -45,7 +46,7 @@ export function whereChanged(
     ? allOf(all.length)
     : names.length > MOST_NAMED
       ? `${names.length} of ${all.length} locations`
-      : names.join(", ");
+      : listed(names);
   if (changed.length === 1) return `Only at ${where}: ${there}`;
   const at = isEverywhere || names.length > MOST_NAMED ? "At" : "Only at";
   if (factorOf(most) < LEAST_FACTOR * factorOf(least))

@@ -2,6 +2,7 @@
 import type { CallOverview } from "../../call-overview.ts";
 import { formatAgo } from "../../clock.ts";
 import { nameOfLocation } from "../../locations.tsx";
+import { listed } from "../../places.ts";
 import type { Place } from "../../places.ts";
 import { CallState } from "../../parts/call-state.tsx";
 import { formatMs, formatPercent, percentileText } from "../../number.ts";
@@ -50,8 +51,8 @@ export const columnsAt = (
     sorts: true,
     cell: ({ locations }) => {
       const names = locations.map((id) => nameOfLocation(places, id));
-      const shown = names.length > MOST_NAMED ? `${names.length} locations` : names.join(", ");
-      return <span title={names.join(", ")}>{shown || "–"}</span>;
+      const shown = names.length > MOST_NAMED ? `${names.length} locations` : listed(names);
+      return <span title={listed(names)}>{shown || "–"}</span>;
     },
   },
   {

@@ -7,7 +7,7 @@ import type { Deployment } from "../../deployments.ts";
 import { useSending } from "../../form.ts";
 import { leaving } from "../../history-guard.ts";
 import { nameOfLocation, useLacks, useLocations, useLocationsRead } from "../../locations.tsx";
-import { idOfDefault } from "../../places.ts";
+import { idOfDefault, listed } from "../../places.ts";
 import { invalidate } from "../../queries.ts";
 import type { Target } from "../../runs.ts";
 import { announce } from "../../announcement.tsx";
@@ -61,7 +61,7 @@ function DeployForm({ target, deployments, onClose }: DeployFormProps) {
       await invalidate(["deployments"], overviewKey(target.id));
     }
     const namesOf = (ids: readonly string[]): string =>
-      ids.map((id) => nameOfLocation(places, id)).join(", ");
+      listed(ids.map((id) => nameOfLocation(places, id)));
     const lacking = draft.locations.filter(lackAt);
     announce(
       `Deployed at ${namesOf(draft.locations)}${
