@@ -189,7 +189,8 @@ describe.each(storeKinds)("on %s", (storeKind) => {
     60_000,
   );
 
-  it.each(SUBJECTS)(
+  // The schema is checked before the store is used.
+  it.runIf(storeKind === "sqlite").each(SUBJECTS)(
     "$path answers 400 to everything its schema forbids, and changes nothing",
     async ({ path, resource, known }) => {
       await using api = await startApi({ storeKind });
