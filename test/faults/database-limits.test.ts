@@ -9,6 +9,7 @@ import type { PostgresOptions } from "../../src/store/postgres/postgres.ts";
 import { httpExchange } from "../support/client.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { startSonde } from "../support/process.ts";
+import { migratedPostgres } from "../support/stores.ts";
 import { until } from "../support/until.ts";
 
 async function open(options: Omit<PostgresOptions, "url"> = {}) {
@@ -85,7 +86,7 @@ describe.concurrent("a database that is too slow", () => {
   });
 
   it("makes the API answer 503 within the configured limits", async () => {
-    const url = await createDatabase(inject("postgresUrl"));
+    const url = await migratedPostgres();
     const key = newApiKey();
     await using sonde = startSonde(["serve"], {
       env: {

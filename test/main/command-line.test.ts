@@ -13,6 +13,7 @@ import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { COMPILED_CODE, makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
 import type { TestFolder } from "../support/process.ts";
+import { migratedPostgres } from "../support/stores.ts";
 import { startTarget } from "../support/target-server.ts";
 
 /** Runs a command in this process. */
@@ -351,7 +352,7 @@ describe("a failed start ends with one line and exit code 1", () => {
       env: {
         SONDE_OPS_PORT: String(taken.port),
         SONDE_NATS_URL: nats.url,
-        SONDE_DATABASE_URL: await createDatabase(inject("postgresUrl")),
+        SONDE_DATABASE_URL: await migratedPostgres(),
       },
     });
     expect([code, oneLine(stderr)]).toEqual([
@@ -434,13 +435,12 @@ describe("a failed start ends with one line and exit code 1", () => {
   });
 
   it("when the database lacks a table, although other connections are open", async () => {
-    const databaseUrl = await createDatabase(inject("postgresUrl"));
+    const databaseUrl = await migratedPostgres();
     await using nats = await startNatsServer();
     const env = {
       SONDE_DATABASE_URL: databaseUrl,
       SONDE_NATS_URL: nats.url,
     };
-    expect((await runSonde(["migrate"], { env })).code).toBe(0);
     {
       await using database = openPostgres({ url: databaseUrl }).kysely;
       await database.schema.dropTable("locations").execute();

@@ -18,6 +18,7 @@ import { natsAccounts } from "../support/nats-accounts.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import { createDatabase } from "../support/postgres.ts";
 import { makeFolder, runSonde, startSonde } from "../support/process.ts";
+import { migratedPostgres } from "../support/stores.ts";
 import { until } from "../support/until.ts";
 import { aTick, connectTo } from "../bus/buses.ts";
 
@@ -164,7 +165,7 @@ it("reports a split system as healthy, on the hub and on an agent's machine", as
   await using stack = new AsyncDisposableStack();
   const accounts = natsAccounts(["paris"]);
   const nats = stack.use(await startNatsServer({ config: accounts.config }));
-  const databaseUrl = await createDatabase(inject("postgresUrl"));
+  const databaseUrl = await migratedPostgres();
   const [hubFolder, agentFolder] = [stack.use(makeFolder()), stack.use(makeFolder())];
   const hub = {
     SONDE_DATA_DIR: hubFolder.dataDir,

@@ -2,12 +2,12 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, inject, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { runCommand } from "../../src/commands/command-line.ts";
 import { httpClient, httpExchange } from "../support/client.ts";
-import { createDatabase } from "../support/postgres.ts";
 import { makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
 import type { SondeProcess } from "../support/process.ts";
+import { migratedPostgres } from "../support/stores.ts";
 
 const KEY = "0123456789abcdefghijABCDEFGHIJkl";
 const newKey = (): string => randomBytes(32).toString("base64");
@@ -61,10 +61,7 @@ describe("a master key other than the database's", () => {
   });
 
   it("is rejected when two processes on one database each generated their own", async () => {
-    const url = await createDatabase(inject("postgresUrl"));
-    const env = { SONDE_DATABASE_URL: url, SONDE_BOOTSTRAP_KEY: KEY };
-    const migrated = await runSonde(["migrate"], { env });
-    expect(migrated.code).toBe(0);
+    const env = { SONDE_DATABASE_URL: await migratedPostgres(), SONDE_BOOTSTRAP_KEY: KEY };
     await using first = startSonde(["serve"], { env });
     await first.ready();
     const second = await runSonde(["serve"], { env });

@@ -2,7 +2,7 @@
 // anywhere, at the most verbose log level.
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { expect, inject, it } from "vitest";
+import { expect, it } from "vitest";
 import { AUTH_TYPES } from "../../src/model/auth-setting.ts";
 import { RESOURCE_SCHEMAS } from "../../src/model/resources.ts";
 import { secretPaths } from "../../src/model/secrets.ts";
@@ -11,11 +11,11 @@ import type { Client } from "../support/client.ts";
 import { startCollector } from "../support/collector.ts";
 import type { Collector } from "../support/collector.ts";
 import { startNatsServer } from "../support/nats-server.ts";
-import { createDatabase } from "../support/postgres.ts";
 import { freePort } from "../support/free-port.ts";
 import { makeFolder, runSonde, startSonde } from "../support/process.ts";
 import type { SondeProcess } from "../support/process.ts";
 import { markedBody } from "../support/secret-fields.ts";
+import { migratedPostgres } from "../support/stores.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 
@@ -268,7 +268,7 @@ it("no secret shows in several processes, with the log in JSON", { timeout: 180_
   const natsUrl = nats.url.replace("//", "//sonde:m4rk3r-nats-password@");
   const env = {
     ...ENV,
-    SONDE_DATABASE_URL: await createDatabase(inject("postgresUrl")),
+    SONDE_DATABASE_URL: await migratedPostgres(),
     SONDE_NATS_URL: natsUrl,
     SONDE_OTLP_URL: collector.target.url,
     SONDE_EGRESS_ALLOW: target.authority,

@@ -17,6 +17,7 @@ import { httpClient } from "../support/client.ts";
 import type { Client } from "../support/client.ts";
 import { MAIN, makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
 import type { SondeProcess, TestFolder } from "../support/process.ts";
+import { migratedPostgres } from "../support/stores.ts";
 import { startRawTarget, startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 import { until } from "../support/until.ts";
@@ -498,7 +499,7 @@ describe("a signal", () => {
   });
 
   it("ends it when PostgreSQL no longer answers", async () => {
-    const databaseUrl = await createDatabase(inject("postgresUrl"));
+    const databaseUrl = await migratedPostgres();
     await using nats = await startNatsServer();
     await using sonde = startSonde(["serve", "--roles", "api"], {
       env: { SONDE_DATABASE_URL: databaseUrl, SONDE_NATS_URL: nats.url },

@@ -17,7 +17,7 @@ import { expectLedger, openDisposable } from "../support/deployments.ts";
 import { createDatabase, startPostgres } from "../support/postgres.ts";
 import { makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
 import { findPostgres } from "../support/programs.ts";
-import { createTestDatabase } from "../support/stores.ts";
+import { migratedPostgres } from "../support/stores.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 import { until } from "../support/until.ts";
@@ -169,8 +169,7 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
   it("leaves PostgreSQL empty when killed, and another one succeeds", async () => {
     using folder = copyOf(filled);
     const options = { folder: folder.path };
-    await using database = await createTestDatabase("postgres");
-    const { url } = database.location as { url: string };
+    const url = await migratedPostgres();
     // Blocks the transfer in the middle of its transaction.
     const blocking = new Client(url);
     await blocking.connect();
@@ -251,8 +250,7 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
     ],
   ])("finds %s in the copy, and leaves PostgreSQL empty", async (_, table, change, said) => {
     using folder = copyOf(filled);
-    await using database = await createTestDatabase("postgres");
-    const { url } = database.location as { url: string };
+    const url = await migratedPostgres();
     const env = { SONDE_DATABASE_URL: url };
     const client = new Client(url);
     await client.connect();

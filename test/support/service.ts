@@ -1,6 +1,6 @@
 // The whole service as an operator runs it: real processes on NATS and PostgreSQL, with calls due
 // every minute, and a check of its ledger.
-import { expect, inject, vi } from "vitest";
+import { expect, vi } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Schedule } from "../../src/store/records.ts";
@@ -8,16 +8,16 @@ import { deployMany, expectLedger, openDisposable, outcomesOf } from "./deployme
 import { readLedger } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
 import { startNatsServer } from "./nats-server.ts";
-import { createDatabase } from "./postgres.ts";
 import { runSonde, startSonde } from "./process.ts";
 import type { SondeProcess } from "./process.ts";
+import { migratedPostgres } from "./stores.ts";
 import { startTarget } from "./target-server.ts";
 import type { HttpTarget } from "./target-server.ts";
 
 export interface ServiceOptions {
   /** Calls that are due every minute; default 60. */
   readonly deployments?: number;
-  /** Default an empty database on the tests' server. */
+  /** Default a database on the tests' server that has the schema and nothing else. */
   readonly databaseUrl?: string;
   /** URLs of its NATS servers, comma-separated. Default: its own server. */
   readonly natsUrl?: string;
@@ -57,7 +57,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     }),
   );
   const natsUrl = options.natsUrl ?? stack.use(await startNatsServer()).url;
-  const url = options.databaseUrl ?? (await createDatabase(inject("postgresUrl")));
+  const url = options.databaseUrl ?? (await migratedPostgres());
   const store = stack.use(await openDisposable({ url }));
   const schedules = await deployMany(store, target.url, options.deployments ?? 60);
   const env = {

@@ -33,12 +33,16 @@ const LOCATIONS: Readonly<
     return { file };
   },
   async postgres(_directory, empty) {
-    const server = inject("postgresUrl");
-    if (empty) return { url: await createDatabase(server) };
-    postgresTemplate ??= migratedDatabase(server);
-    return { url: await createDatabase(server, await postgresTemplate) };
+    return { url: empty ? await createDatabase(inject("postgresUrl")) : await migratedPostgres() };
   },
 };
+
+/** Returns the URL of a new database with the schema, which nobody drops. */
+export async function migratedPostgres(): Promise<string> {
+  const server = inject("postgresUrl");
+  postgresTemplate ??= migratedDatabase(server);
+  return createDatabase(server, await postgresTemplate);
+}
 
 let sqliteTemplate: Buffer | undefined;
 let postgresTemplate: Promise<string> | undefined;
