@@ -34,7 +34,7 @@ it("shows a demo live, fits the terminal, ends at Ctrl-C, and prints once in a p
     const printed = await runSonde(["status"], { folder: folder.path, env: settings });
     expect(printed.stdout).toMatch(/^scheduler +leads; slot \d\d:\d\d is /m);
     return printed;
-  });
+  }, 500);
   expect(piped).toMatchObject({ code: 0, stderr: "" });
   expect(piped.stdout).not.toContain("\x1b");
   expect(piped.stdout).toMatch(/^process +ready$/m);

@@ -6,5 +6,5 @@ import { vi } from "vitest";
  * after 40 seconds, far longer than any wait takes. To compare one value, use `expect.poll`.
  * `interval`, in milliseconds, is longer for a check that takes much of a processor.
  */
-export const until = <T>(check: () => T | Promise<T>, interval = 50): Promise<T> =>
+export const until = <T>(check: () => T | Promise<T>, interval = 20): Promise<T> =>
   vi.waitFor(check, { timeout: 40_000, interval });
