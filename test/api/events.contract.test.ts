@@ -206,7 +206,8 @@ const eventsOver = (store: Store) =>
     sessionIdleMs: 60_000,
   });
 
-describe("an event stream", () => {
+// The same on every store.
+describe.runIf(storeKinds.includes("sqlite"))("an event stream", () => {
   it("sends comments while idle, and ends when its key is revoked", async () => {
     const clock = createManualClock(systemClock.now());
     await using api = await startListening({ clock });

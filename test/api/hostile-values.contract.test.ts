@@ -51,7 +51,8 @@ describe.each(storeKinds)("every endpoint on %s", (storeKind) => {
       }
   });
 
-  it("answers 400 to a cursor of a million characters", async () => {
+  // A cursor is read before the store is asked.
+  it.runIf(storeKind === "sqlite")("answers 400 to a cursor of a million characters", async () => {
     for (const { path, query = {} } of api.api.endpoints) {
       if (!("cursor" in query)) continue;
       const place = path

@@ -225,11 +225,13 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   it("finds every document of a kind with a filter value, also while they are removed", async () => {
     const target = { target_id: newId(T0) };
     const inserted: string[] = [];
-    for (let n = 0; n < 1001; n += 1) {
-      const deployment = { ...aCall(), kind: "deployment", filters: target } as const;
-      await store.documents.insert(deployment);
-      inserted.push(deployment.id);
-    }
+    await store.transaction(async ({ documents }) => {
+      for (let n = 0; n < 1001; n += 1) {
+        const deployment = { ...aCall(), kind: "deployment", filters: target } as const;
+        await documents.insert(deployment);
+        inserted.push(deployment.id);
+      }
+    });
     const found: string[] = [];
     for await (const id of store.documents.ids("deployment", target)) {
       found.push(id);
