@@ -119,7 +119,7 @@ const MEMORY = "/dev/shm";
 const ROOM_IN_MEMORY = 4 * 2 ** 30;
 
 /** On a disk, files of hundreds of databases take two fifths of the server's time. */
-function folderInMemory(): string {
+export function folderInMemory(): string {
   if (!existsSync(MEMORY)) return tmpdir();
   const { bavail, bsize } = statfsSync(MEMORY);
   return bavail * bsize > ROOM_IN_MEMORY ? MEMORY : tmpdir();

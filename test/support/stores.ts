@@ -11,7 +11,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import { createSealer } from "../../src/runtime/sealer.ts";
 import { track } from "./no-leftovers.ts";
-import { createDatabase, dropDatabase } from "./postgres.ts";
+import { createDatabase, dropDatabase, folderInMemory } from "./postgres.ts";
 
 export type StoreKind = "sqlite" | "postgres";
 
@@ -75,7 +75,7 @@ export async function createTestDatabase(
   { empty = false } = {},
 ): Promise<TestDatabase> {
   const untrack = track(`${kind} database`);
-  const directory = mkdtempSync(join(tmpdir(), "sonde-store-"));
+  const directory = mkdtempSync(join(folderInMemory(), "sonde-store-"));
   const location = await LOCATIONS[kind](directory, empty);
   const sealer = createSealer({ current: randomBytes(32) });
   const stores: Store[] = [];
