@@ -189,7 +189,7 @@ describe.each(storeKinds)("on %s", (storeKind) => {
     60_000,
   );
 
-  // The schema is checked before the store is used.
+  // The schema is checked before anything is stored: this does not depend on the store.
   it.runIf(storeKind === "sqlite").each(SUBJECTS)(
     "$path answers 400 to everything its schema forbids, and changes nothing",
     async ({ path, resource, known }) => {
