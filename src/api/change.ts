@@ -61,13 +61,15 @@ const auditIn =
       ...(of && !isOwner(author, of) && { object_owner: of.owner, object_org: of.owner_org }),
     });
 
+/** Makes the store of a transaction audit its changes of documents. */
 function auditedStore(store: Store, author: Author): Store {
-  const audited: Pick<Store, "documents" | "transaction"> = {
-    documents: auditedDocuments(store.documents, auditIn(store, author)),
-    transaction: (work) => store.transaction((inner) => work(auditedStore(inner, author))),
-  };
-  // Inherits the other parts, which are created on first use: a copy would create them all.
-  return Object.setPrototypeOf(audited, store) as Store;
+  const { documents, transaction } = store;
+  return Object.defineProperties(store, {
+    documents: { value: auditedDocuments(documents, auditIn(store, author)) },
+    transaction: {
+      value: (work) => transaction((inner) => work(auditedStore(inner, author))),
+    } satisfies { readonly value: Store["transaction"] },
+  });
 }
 
 function auditedDocuments(documents: Store["documents"], audit: Audit): Store["documents"] {

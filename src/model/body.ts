@@ -98,7 +98,7 @@ export function withDefaults(schema: Node, value: unknown): unknown {
   const { default: preset, properties } = schema;
   const isGiven = value !== undefined && (value !== null || takesNull(schema));
   if (!isGiven && preset !== undefined)
-    return typeof preset === "object" ? structuredClone(preset) : preset;
+    return Array.isArray(preset) ? [...preset] : isObject(preset) ? { ...preset } : preset;
   if (!properties) return isGiven ? withItemDefaults(schema, value) : undefined;
   const given = (value ?? {}) as Json;
   const names = new Set([...Object.keys(given), ...Object.keys(properties)]);

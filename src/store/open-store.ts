@@ -67,8 +67,7 @@ export async function openStore({
         })
       : openSqlite({ path: location.file, clock, metrics });
   const database: Database = { ...opened, ...(onStored && { onStored }) };
-  // Copying the object calls each getter, so every part is created once.
-  const store = { ...createStore(database, { sealer, onUnreadable: onceEach(onUnreadable) }) };
+  const store = createStore(database, { sealer, onUnreadable: onceEach(onUnreadable) });
   try {
     if (usesSecrets && (await hasTable(database.kysely, "master_keys")))
       await assertKeysHeld(database, sealer); // before anything is changed

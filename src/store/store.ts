@@ -62,31 +62,43 @@ export interface Store extends Parts {
    * Commits everything or nothing. The store handed to `work` belongs to the transaction; the outer
    * one must not be used inside.
    */
-  transaction<T>(work: (store: Store) => Promise<T>): Promise<T>;
+  readonly transaction: <T>(work: (store: Store) => Promise<T>) => Promise<T>;
   /** The database server's clock; the system's without a server. */
   now(): Promise<number>;
   ping(): Promise<void>;
   close(): Promise<void>;
 }
 
-export const createStore = (database: Database, sealing: Sealing): Store =>
-  Object.assign(partsOf(database, sealing), {
-    transaction: <T>(work: (store: Store) => Promise<T>) =>
-      inTransaction(database, (transaction) => work(createStore(transaction, sealing))),
-    now: () => database.timeOf(database.kysely),
-    async ping() {
-      await database.kysely.selectFrom("leases").select("name").limit(1).execute();
-    },
-    close: () => database.kysely.destroy(),
-  });
+export const createStore = (database: Database, sealing: Sealing): Store => {
+  const parts = Object.entries(PARTS).map(([name, create]) => [name, create(database, sealing)]);
+  return { ...(Object.fromEntries(parts) as Parts), ...wholeOf(database, sealing) };
+};
 
-/** Creates a part on each use: most transactions use one or two. */
-function partsOf(database: Database, sealing: Sealing): Parts {
-  const parts = {} as Parts;
-  for (const [name, create] of Object.entries(PARTS))
-    Object.defineProperty(parts, name, {
-      enumerable: true,
-      get: () => create(database, sealing),
-    });
-  return parts;
-}
+/** What concerns all parts of the store. */
+const wholeOf = (database: Database, sealing: Sealing): Omit<Store, keyof Parts> => ({
+  transaction: (work) =>
+    inTransaction(database, (transaction) => work(storeIn(transaction, sealing))),
+  now: () => database.timeOf(database.kysely),
+  async ping() {
+    await database.kysely.selectFrom("leases").select("name").limit(1).execute();
+  },
+  close: () => database.kysely.destroy(),
+});
+
+/** The store of a transaction creates a part on each use: most transactions use one or two. */
+const storeIn = (database: Database, sealing: Sealing): Store =>
+  Object.assign(Object.create(PARTS_ON_USE), { database, sealing }, wholeOf(database, sealing));
+
+const PARTS_ON_USE = Object.defineProperties(
+  {},
+  Object.fromEntries(
+    Object.entries(PARTS).map(([name, create]) => [
+      name,
+      {
+        get(this: { readonly database: Database; readonly sealing: Sealing }) {
+          return create(this.database, this.sealing);
+        },
+      },
+    ]),
+  ),
+);

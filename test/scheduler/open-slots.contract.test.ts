@@ -221,21 +221,23 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     const killed: Store = {
       ...store,
       transaction: (work) =>
-        store.transaction((inner) =>
-          work({
-            ...inner,
-            results: {
-              ...inner.results,
-              recordUnreported: async (runs) => {
-                const recorded = await inner.results.recordUnreported(runs);
-                await expect.poll(() => published).toHaveLength(3);
-                late += 1;
-                if (late === 20) throw new Error("killed");
-                return recorded;
-              },
-            },
-          }),
-        ),
+        store.transaction((inner) => {
+          const { results } = inner;
+          return work(
+            Object.defineProperty(inner, "results", {
+              value: {
+                ...results,
+                recordUnreported: async (runs) => {
+                  const recorded = await results.recordUnreported(runs);
+                  await expect.poll(() => published).toHaveLength(3);
+                  late += 1;
+                  if (late === 20) throw new Error("killed");
+                  return recorded;
+                },
+              } satisfies Store["results"],
+            }),
+          );
+        }),
     };
     await expect(newBeat(killed).run()).rejects.toThrow("killed");
     expect(published).toEqual(schedules.map(() => T0 + 60 * MINUTE_MS));

@@ -101,9 +101,11 @@ export async function createTestDatabase(
   };
 }
 
+const withClock = (store: Store, clock: Clock): Store => ({ ...store, ...clocked(store, clock) });
+
 /** Replaces the time of the database server, which tests cannot set. */
-const withClock = (store: Store, clock: Clock): Store => ({
-  ...store,
+const clocked = ({ transaction }: Store, clock: Clock): Pick<Store, "now" | "transaction"> => ({
   now: async () => clock.now(),
-  transaction: (work) => store.transaction((inner) => work(withClock(inner, clock))),
+  // A transaction's own store creates its parts on use: a copy would lack them.
+  transaction: (work) => transaction((inner) => work(Object.assign(inner, clocked(inner, clock)))),
 });

@@ -44,29 +44,31 @@ export const insertIfNew = prepared(COLUMNS, (kysely, row) =>
     .onConflict((conflict) => conflict.doNothing()),
 );
 
-export function toRow({
-  document,
+export const toRow = ({
+  id,
+  kind,
+  owner,
+  owner_org,
   org,
   community,
   filters,
-  callIds: _callIds,
-  unreadable: _unreadable,
-  ...identity
-}: NewDocument): Omit<Row, "renewal_claim" | "renewal_asked"> {
-  return {
-    ...identity,
-    shared_org: Number(org),
-    shared_community: Number(community),
-    domain: filters.domain ?? null,
-    auth_id: filters.auth_id ?? null,
-    token_id: filters.token_id ?? null,
-    target_id: filters.target_id ?? null,
-    workspace: filters.workspace ?? null,
-    name: filters.name ?? null,
-    renewal_time: identity.kind === "token" ? AT_ONCE : null,
-    document: JSON.stringify(document),
-  };
-}
+  document,
+}: NewDocument): Omit<Row, "renewal_claim" | "renewal_asked"> => ({
+  id,
+  kind,
+  owner,
+  owner_org,
+  shared_org: Number(org),
+  shared_community: Number(community),
+  domain: filters.domain ?? null,
+  auth_id: filters.auth_id ?? null,
+  token_id: filters.token_id ?? null,
+  target_id: filters.target_id ?? null,
+  workspace: filters.workspace ?? null,
+  name: filters.name ?? null,
+  renewal_time: kind === "token" ? AT_ONCE : null,
+  document: JSON.stringify(document),
+});
 
 export const toStoredDocument = (row: ShownRow): StoredDocument => ({
   id: row.id,
