@@ -15,7 +15,9 @@ export function endIdle(app: FastifyInstance): void {
   app.addHook("preClose", async () => {
     for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
     const sweep = setInterval(() => {
-      server.closeIdleConnections();
+      // To Node, a connection is idle even while its last answer waits for the caller to read on.
+      if (![...open].some(({ writableLength }) => writableLength > 0))
+        server.closeIdleConnections();
       if (open.size === 0) clearInterval(sweep);
     }, SWEEP_MS);
   });
