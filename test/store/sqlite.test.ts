@@ -116,3 +116,11 @@ it("commits what has ended before it closes", async () => {
   await again.destroy();
   expect(rows).toEqual([{ name: "a" }]);
 });
+
+it("rejects, and only so, what comes after it has closed", async () => {
+  const { kysely, run, transact } = openDatabase();
+  await kysely.destroy();
+  const statement = "create table things (name text)";
+  await expect(transact(statement)).rejects.toThrow("database is not open");
+  await expect(run(statement)).rejects.toThrow("database is not open");
+});

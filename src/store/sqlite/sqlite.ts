@@ -33,7 +33,7 @@ export function openSqlite({ path, clock, metrics, readOnly = false }: SqliteOpt
   const kysely = kyselyOver({
     write: executeWith(statements, guarded),
     read: executeWith(cacheStatements(reader, guarded), guarded),
-    isInTransaction: () => writer.isTransaction,
+    isInTransaction: () => writer.isOpen && writer.isTransaction,
     close() {
       for (const database of [reader, writer]) if (database.isOpen) database.close();
     },
