@@ -1,9 +1,9 @@
 // Entry points: `/` shows browsers the pages, `/api/2/` redirects them to the documentation; both
 // tell programs where the interface is. They need no key.
 import type { FastifyInstance } from "fastify";
-import { API_PREFIX } from "./serve-endpoint.ts";
 import { acceptsHtml, PAGE_PATHS } from "./pages.ts";
 import type { SendPage } from "./pages.ts";
+import { API_PREFIX } from "./serve-endpoint.ts";
 
 export const DOCUMENTATION = "/docs";
 export const OPENAPI = `${API_PREFIX}/openapi.json`;

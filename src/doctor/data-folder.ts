@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
-import type { Sources } from "./sources.ts";
 import { isShared, octal } from "./permissions.ts";
+import type { Sources } from "./sources.ts";
 
 export const dataFolderCheck = ({ config: { dataDir } }: Sources): Check => ({
   name: "data folder",

@@ -8,13 +8,13 @@ import { databaseCheck, masterKeyCheck, migrationsCheck } from "./database.ts";
 import { diskCheck } from "./disk.ts";
 import { worstOf } from "./finding.ts";
 import type { DoctorReport } from "./finding.ts";
-import type { Sources } from "./sources.ts";
 import { ledgerCheck } from "./ledger.ts";
 import { natsCheck, permissionsCheck, streamsCheck } from "./nats.ts";
 import { egressCheck, namesCheck, uplinkCheck } from "./network.ts";
 import { processCheck, spoolCheck } from "./process.ts";
 import { insightsCheck, schedulerCheck } from "./scheduler.ts";
 import { settingsCheck } from "./settings.ts";
+import type { Sources } from "./sources.ts";
 
 export async function examine(sources: Sources, uplinks: readonly string[]): Promise<DoctorReport> {
   const checks = [

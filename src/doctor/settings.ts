@@ -5,8 +5,8 @@ import { count } from "../model/count.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
-import type { Sources } from "./sources.ts";
 import { isOpenToOthers, octal } from "./permissions.ts";
+import type { Sources } from "./sources.ts";
 
 export const settingsCheck = ({ config, faults, settingFiles }: Sources): Check => ({
   name: "settings",

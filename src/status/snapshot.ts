@@ -7,8 +7,8 @@ import { MINUTE_MS, SCHEDULER_LEASE } from "../model/slots.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import { readinessIn } from "../runtime/ops-client.ts";
 import type { Inspection } from "../store/inspection.ts";
-import type { FailingCall, RecentRuns } from "../store/results/recent-runs.ts";
 import type { Lease, PendingAt } from "../store/records.ts";
+import type { FailingCall, RecentRuns } from "../store/results/recent-runs.ts";
 
 interface Sources extends Pick<DoctorSources, "version" | "config" | "clock" | "ops"> {
   /** Undefined on a machine that runs only agents. */

@@ -7,10 +7,10 @@ import { periodEnd } from "../model/periods.ts";
 import { encodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { textAt } from "./database.ts";
-import { cursorOf } from "./leases.ts";
-import type { PendingAt } from "./records.ts";
-import { FOR_EVER } from "./ledger/schedules.ts";
 import { listStale } from "./insights/stale-insights.ts";
+import { cursorOf } from "./leases.ts";
+import { FOR_EVER } from "./ledger/schedules.ts";
+import type { PendingAt } from "./records.ts";
 
 /** A page of deployments, counted. */
 export interface CountedDeployments {

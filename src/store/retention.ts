@@ -6,13 +6,13 @@ import type { Batch, ExpiringKind, KeptFrom, Removed } from "../model/retention.
 import { decodeTime, encodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, isAmong } from "./database.ts";
-import { removeHours, removePercentiles } from "./stats/expired-stats.ts";
 import { cursorOf } from "./leases.ts";
 import { numberOf } from "./names.ts";
 import { dropPartition, makePartitions, partitionsOf } from "./postgres/partitions.ts";
 import type { DividedTable, Partition } from "./postgres/partitions.ts";
 import { completeSince } from "./result-days.ts";
 import type { Schema } from "./schema.ts";
+import { removeHours, removePercentiles } from "./stats/expired-stats.ts";
 
 export const createRetentionStore = (database: Database) => ({
   /**

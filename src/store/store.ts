@@ -1,31 +1,31 @@
 // The store, composed of its parts. Each part's file states its promises; records.ts has the
 // records.
 import { createAgentStore } from "./agents.ts";
-import { createApiKeyStore } from "./keys/api-keys.ts";
 import { createAuditStore } from "./audit.ts";
-import { createCallOverviewStore } from "./documents/call-overview.ts";
 import type { Database } from "./database.ts";
 import { inTransaction } from "./database.ts";
+import { createCallOverviewStore } from "./documents/call-overview.ts";
 import { createDocumentStore } from "./documents/documents.ts";
 import type { Sealing } from "./documents/documents.ts";
+import { createMonitoredCallStore } from "./documents/monitored-calls.ts";
+import { createRenewalStore } from "./documents/renewals.ts";
+import { createUsageStore } from "./documents/usage.ts";
 import { createFleetStore } from "./fleet.ts";
 import { createInsightStore } from "./insights/insights.ts";
 import { createAnswerStore } from "./kept-answers.ts";
-import { createLeaseStore } from "./leases.ts";
-import { createLocationStore } from "./locations.ts";
+import { createApiKeyStore } from "./keys/api-keys.ts";
 import { createMasterKeyStore } from "./keys/master-keys.ts";
-import { createMonitoredCallStore } from "./documents/monitored-calls.ts";
+import { createSessionStore } from "./keys/sessions.ts";
+import { createLeaseStore } from "./leases.ts";
 import { createPendingRunStore } from "./ledger/pending-runs.ts";
 import { createRecordedStore } from "./ledger/recorded.ts";
-import { createRenewalStore } from "./documents/renewals.ts";
 import { createResultStore, createWorkflowResultStore } from "./ledger/results.ts";
-import { createRetentionStore } from "./retention.ts";
 import { createScheduleStore } from "./ledger/schedules.ts";
-import { createSessionStore } from "./keys/sessions.ts";
 import { createSlotStore } from "./ledger/slots.ts";
+import { createLocationStore } from "./locations.ts";
+import { createRetentionStore } from "./retention.ts";
 import { createStatCheckStore } from "./stats/stat-checks.ts";
 import { createStatStore } from "./stats/stats.ts";
-import { createUsageStore } from "./documents/usage.ts";
 
 const PARTS = {
   documents: createDocumentStore,

@@ -2,9 +2,9 @@
 import { Id, LocationRef, Timestamp, nullable } from "../../model/fields.ts";
 import { RESULT_CODES, ResultCategorySchema } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";
-import { eventStream } from "../event-stream.ts";
 import { defineEndpoint, named } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
+import { eventStream } from "../event-stream.ts";
 import { text } from "../http/parameters.ts";
 import type { StreamedAnswer } from "../http/streamed-answer.ts";
 

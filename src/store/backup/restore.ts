@@ -3,10 +3,10 @@ import { constants, copyFileSync, existsSync, linkSync, renameSync, statSync } f
 import { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Sealer } from "../../runtime/sealer.ts";
-import { checkCopy, contentsOf, unwritable } from "./backup.ts";
-import type { Contents } from "./backup.ts";
 import { assertOpens } from "../keys/master-keys.ts";
 import { migrateStore } from "../open-store.ts";
+import { checkCopy, contentsOf, unwritable } from "./backup.ts";
+import type { Contents } from "./backup.ts";
 import {
   BESIDE,
   isSameFile,

@@ -4,11 +4,11 @@ import type { Kysely, SelectQueryBuilder } from "kysely";
 import type { Actor } from "../../model/access.ts";
 import type { FilterField, ResourceKind } from "../../model/resource.ts";
 import type { Database } from "../database.ts";
-import { SHOWN } from "./document-rows.ts";
-import type { ShownRow } from "./document-rows.ts";
 import { accessesOf, readableBy } from "../identity.ts";
 import type { Filters, Page } from "../records.ts";
 import type { Schema } from "../schema.ts";
+import { SHOWN } from "./document-rows.ts";
+import type { ShownRow } from "./document-rows.ts";
 
 export type Rows = SelectQueryBuilder<Schema, "documents", ShownRow>;
 

@@ -5,8 +5,8 @@ import type { InsightKind, InsightSummary, ListedInsight } from "../../model/ins
 import type { Database } from "../database.ts";
 import { isAmong, textAt } from "../database.ts";
 import { accessesOf, readableBy } from "../identity.ts";
-import { withRanks } from "./insight-ranks.ts";
 import { numberOf } from "../names.ts";
+import { withRanks } from "./insight-ranks.ts";
 
 /** A page of reports, in order of creation. */
 export interface InsightPage {

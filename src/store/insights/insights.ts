@@ -12,11 +12,11 @@ import type { BulkInsert } from "../bulk.ts";
 import type { Database } from "../database.ts";
 import { inTransaction, insertRows } from "../database.ts";
 import { pack, unpack } from "../details.ts";
+import { numberNames, numberOf } from "../names.ts";
 import { createInsightInputs } from "./insight-inputs.ts";
 import { createInsightLists, MEASURES } from "./insight-lists.ts";
 import { withRanks } from "./insight-ranks.ts";
 import { sharingOf } from "./insight-sharing.ts";
-import { numberNames, numberOf } from "../names.ts";
 import { createInsightMarks, unmark } from "./stale-insights.ts";
 
 /** How to settle a report: store a new one, or keep or remove the old one. */

@@ -8,10 +8,10 @@ import { keptPartsOf, PARTS, periodEnd, periodStart } from "../../model/periods.
 import type { BulkInsert } from "../bulk.ts";
 import type { Database } from "../database.ts";
 import { inTransaction, insertRows, isAmong } from "../database.ts";
-import type { CountedPlace } from "../stats/fold.ts";
 import { cursorOf } from "../leases.ts";
 import { keep, numberNames, numberOf } from "../names.ts";
 import type { Schema } from "../schema.ts";
+import type { CountedPlace } from "../stats/fold.ts";
 
 /** Progress of marking a period: a part of it, and the last call in that part. */
 export interface MarkPlace {

@@ -5,9 +5,9 @@ import type { Sealer } from "../../runtime/sealer.ts";
 import type { Database } from "../database.ts";
 import { inTransaction } from "../database.ts";
 import type { Sealing } from "../documents/documents.ts";
+import { resealDocument, SEALED_KINDS } from "../documents/sealed-documents.ts";
 import { resealAnswer } from "../kept-answers.ts";
 import type { RotationStep } from "../records.ts";
-import { resealDocument, SEALED_KINDS } from "../documents/sealed-documents.ts";
 import { checkPlace, registerKey } from "../sealing-keys.ts";
 
 const BATCH = 100;

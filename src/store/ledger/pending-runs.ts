@@ -3,11 +3,11 @@ import type { ExpressionBuilder } from "kysely";
 import { chunksOf } from "../../model/chunks.ts";
 import type { Database } from "../database.ts";
 import { inIndexOrder, inTransaction, isAmong, ROWS_AT_ONCE } from "../database.ts";
-import { toPendingRow, toPendingRun } from "./pending-rows.ts";
 import type { ExpiredRun, PendingRun, ResultPage, RunPlan, UnpublishedRun } from "../records.ts";
 import { placeOnPage } from "../results/result-pages.ts";
-import { aScheduleOf } from "./schedules.ts";
 import type { Schema } from "../schema.ts";
+import { toPendingRow, toPendingRun } from "./pending-rows.ts";
+import { aScheduleOf } from "./schedules.ts";
 
 export function createPendingRunStore(database: Database) {
   const rows = () => database.kysely.selectFrom("pending_runs").selectAll();

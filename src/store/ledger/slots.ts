@@ -13,9 +13,9 @@ import {
 import { encodeTime, scheduledRunId, TIME_DIGITS } from "../../runtime/ids.ts";
 import type { Database } from "../database.ts";
 import { countAll, isAmong, ROWS_AT_ONCE } from "../database.ts";
+import type { Opening, OpeningPage, PendingRun, Position, StoredSchedule } from "../records.ts";
 import { toPendingRun } from "./pending-rows.ts";
 import type { PendingRow } from "./pending-rows.ts";
-import type { Opening, OpeningPage, PendingRun, Position, StoredSchedule } from "../records.ts";
 
 export interface OpeningFilter {
   /** True: only those of late runs; false: only the others. */

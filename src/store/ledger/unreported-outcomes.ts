@@ -2,10 +2,10 @@
 import { resultWithoutCall, workflowResultWithoutCalls } from "../../model/result-without-call.ts";
 import type { Database } from "../database.ts";
 import { isAmong, textAt } from "../database.ts";
+import type { UnreportedOutcome } from "../records.ts";
 import { lockOrders, lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
 import type { Order, Outcome } from "./outcome-rows.ts";
 import { removePending } from "./pending-runs.ts";
-import type { UnreportedOutcome } from "../records.ts";
 
 /** Call it in a transaction. Returns how many runs had no outcome yet. */
 export async function recordUnreported(

@@ -5,8 +5,8 @@ import { chunksOf } from "../../model/chunks.ts";
 import type { Database } from "../database.ts";
 import { numberOf, numbersAmong } from "../names.ts";
 import type { ResultPage } from "../records.ts";
-import { windowsOfPage } from "./result-windows.ts";
 import type { Schema } from "../schema.ts";
+import { windowsOfPage } from "./result-windows.ts";
 
 /** The page's conditions on the ids and times in these columns. */
 export function placeOnPage(
