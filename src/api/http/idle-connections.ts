@@ -4,6 +4,8 @@ import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 
 const SWEEP_MS = 20;
+/** How long slow callers may read the rest of their answers. */
+const REST_MS = 5000;
 
 export function endIdle(app: FastifyInstance): void {
   const { server } = app;
@@ -12,12 +14,18 @@ export function endIdle(app: FastifyInstance): void {
     open.add(socket);
     socket.once("close", () => open.delete(socket));
   });
+  let left = REST_MS / SWEEP_MS;
+  // To Node, whose `close` calls this too, a connection is idle even while the caller has yet to
+  // read most of its last answer.
+  const closeIdle = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    if (left <= 0 || ![...open].some(({ writableLength }) => writableLength > 0)) closeIdle();
+  };
   app.addHook("preClose", async () => {
     for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
     const sweep = setInterval(() => {
-      // To Node, a connection is idle even while its last answer waits for the caller to read on.
-      if (![...open].some(({ writableLength }) => writableLength > 0))
-        server.closeIdleConnections();
+      left -= 1;
+      server.closeIdleConnections();
       if (open.size === 0) clearInterval(sweep);
     }, SWEEP_MS);
   });
