@@ -126,17 +126,27 @@ async function runForEach(
 
 const MOST_REMEMBERED = 1000;
 
-/** See https://www.sqlite.org/pragma.html#pragma_data_version */
+/**
+ * Looks for commits (https://www.sqlite.org/pragma.html#pragma_data_version) once in each turn of
+ * the event loop: no request of a turn can follow an answer that was sent in it.
+ */
 function createMemory(reader: DatabaseSync, guarded: Guard): NonNullable<Database["remember"]> {
   const dataVersion = reader.prepare("pragma data_version");
   dataVersion.setReturnArrays(true); // Faster than an object.
   const kept = new Map<string, unknown>();
   let version: unknown;
-  return async <T>(key: string, read: () => Promise<T>): Promise<T> => {
+  let isCurrent = false;
+  const look = (): void => {
+    if (isCurrent && kept.size < MOST_REMEMBERED) return;
     const current = guarded(() => dataVersion.get())?.[0];
     if (current !== version || kept.size >= MOST_REMEMBERED) kept.clear();
     version = current;
-    const found = kept.get(key) as T | undefined;
+    isCurrent = true;
+    setImmediate(() => (isCurrent = false));
+  };
+  return async <T>(key: string, read: () => Promise<T>): Promise<T> => {
+    look();
+    const [current, found] = [version, kept.get(key) as T | undefined];
     if (found !== undefined) return found;
     const answer = await read();
     if (version === current && answer !== undefined) kept.set(key, answer);
