@@ -49,7 +49,10 @@ export function createTurns({ connection, ...statements }: TurnsSettings) {
   };
 }
 
-/** The transactions that are committed together: savepoints of one. */
+/**
+ * The transactions that are committed together: those after the first are its savepoints. A large
+ * one is mostly the first: SQLite copies each page that changes after a savepoint.
+ */
 function createBatch({ run, isInTransaction }: Statements, commitLater: () => void) {
   let open: { ended: number; readonly committed: PromiseWithResolvers<void> } | undefined;
 
@@ -86,12 +89,12 @@ function createBatch({ run, isInTransaction }: Statements, commitLater: () => vo
       open = { ended: 0, committed: Promise.withResolvers() };
       open.committed.promise.catch(() => undefined); // each transaction reports it
       commitLater();
-    }
-    run("savepoint turn");
+    } else run("savepoint turn");
   }
   function end(): void {
-    run(open ? "release turn" : "commit");
-    if (open) open.ended += 1;
+    if (!open) return run("commit");
+    if (open.ended > 0) run("release turn");
+    open.ended += 1;
   }
   function undo(): void {
     // On a full disk SQLite has rolled back already: a second rollback would hide its error.
