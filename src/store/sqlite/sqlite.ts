@@ -1,17 +1,19 @@
 // The embedded database: node:sqlite behind Kysely.
 import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { SQLInputValue, StatementSync } from "node:sqlite";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { systemClock } from "../../runtime/clock.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { chunksOf } from "../../model/chunks.ts";
-import { unavailable } from "../../model/errors.ts";
 import { textOfInsert } from "../bulk.ts";
 import type { BulkInsert, BulkRow, BulkValue } from "../bulk.ts";
 import type { Database } from "../database.ts";
 import type { DatabaseMetrics } from "../metrics.ts";
+import { guardOf, resultCodeOf } from "./guard.ts";
+import type { Guard } from "./guard.ts";
+import { createMemory } from "./memory.ts";
 import { kyselyOver } from "./sqlite-executor.ts";
 import type { Execute } from "./sqlite-executor.ts";
 
@@ -30,8 +32,13 @@ export function openSqlite({ path, clock, metrics, readOnly = false }: SqliteOpt
   const reader = readOnly ? writer : openBeside(path);
   const guarded = guardOf(metrics);
   const statements = cacheStatements(writer, guarded);
+  const memory = createMemory(reader, guarded);
+  const write = executeWith(statements, guarded);
   const kysely = kyselyOver({
-    write: executeWith(statements, guarded),
+    write(query) {
+      memory.lookAgain();
+      return write(query);
+    },
     read: executeWith(cacheStatements(reader, guarded), guarded),
     isInTransaction: () => writer.isOpen && writer.isTransaction,
     close() {
@@ -44,7 +51,7 @@ export function openSqlite({ path, clock, metrics, readOnly = false }: SqliteOpt
     runBulk: (_kysely, insert, rows) => runForEach(statements, guarded, insert, rows),
     isTransient: () => false,
     numbers: new Map(),
-    remember: createMemory(reader, guarded),
+    remember: memory.remember,
     afterCommit: (work) => work(),
     timeOf: async () => clock.now(),
   };
@@ -56,13 +63,14 @@ function openFile(path: string): DatabaseSync {
     database = new DatabaseSync(path);
     // WAL with NORMAL: a killed process loses no committed transaction. Rarer checkpoints double
     // the insert rate. A cache of 32 MB holds the ends of the indexes that a batch of results adds
-    // to.
+    // to. Temporary files are beside it: a container may have no other folder to write to.
     database.exec(`
       pragma busy_timeout = 5000;
       pragma journal_mode = wal;
       pragma synchronous = normal;
       pragma wal_autocheckpoint = 10000;
       pragma cache_size = -32768;
+      pragma temp_store_directory = '${dirname(path).replaceAll("'", "''")}';
     `);
     return database;
   } catch (cause) {
@@ -124,36 +132,6 @@ async function runForEach(
   }
 }
 
-const MOST_REMEMBERED = 1000;
-
-/**
- * Looks for commits (https://www.sqlite.org/pragma.html#pragma_data_version) once in each turn of
- * the event loop: no request of a turn can follow an answer that was sent in it.
- */
-function createMemory(reader: DatabaseSync, guarded: Guard): NonNullable<Database["remember"]> {
-  const dataVersion = reader.prepare("pragma data_version");
-  dataVersion.setReturnArrays(true); // Faster than an object.
-  const kept = new Map<string, unknown>();
-  let version: unknown;
-  let isCurrent = false;
-  const look = (): void => {
-    if (isCurrent && kept.size < MOST_REMEMBERED) return;
-    const current = guarded(() => dataVersion.get())?.[0];
-    if (current !== version || kept.size >= MOST_REMEMBERED) kept.clear();
-    version = current;
-    isCurrent = true;
-    setImmediate(() => (isCurrent = false));
-  };
-  return async <T>(key: string, read: () => Promise<T>): Promise<T> => {
-    look();
-    const [current, found] = [version, kept.get(key) as T | undefined];
-    if (found !== undefined) return found;
-    const answer = await read();
-    if (version === current && answer !== undefined) kept.set(key, answer);
-    return answer;
-  };
-}
-
 const STATEMENTS_CACHED = 200;
 
 interface Statement {
@@ -209,41 +187,3 @@ const executeWith =
 
 // SQLITE_CORRUPT, SQLITE_NOTADB: https://www.sqlite.org/rescode.html
 const isDamaged = (cause: unknown): boolean => [11, 26].includes(resultCodeOf(cause) ?? 0);
-
-// SQLITE_BUSY, SQLITE_LOCKED, SQLITE_IOERR, SQLITE_FULL, SQLITE_CANTOPEN
-const UNAVAILABLE_CODES = new Set([5, 6, 10, 13, 14]);
-
-type Guard = <T>(work: () => T) => T;
-
-/** A statement takes microseconds: timing each one would be noticeable. */
-const MEASURED_ONE_IN = 16;
-
-function guardOf(metrics: DatabaseMetrics | undefined): Guard {
-  let uses = 0;
-  return (work) => {
-    const began =
-      metrics && (uses += 1) % MEASURED_ONE_IN === 0 ? systemClock.monotonic() : undefined;
-    try {
-      const answer = work();
-      metrics?.succeeded(began === undefined ? undefined : systemClock.monotonic() - began);
-      return answer;
-    } catch (cause) {
-      const error = toUnavailable(cause);
-      metrics?.failed(error);
-      throw error;
-    }
-  };
-}
-
-function toUnavailable(cause: unknown): unknown {
-  const code = resultCodeOf(cause);
-  if (code === undefined || !UNAVAILABLE_CODES.has(code)) return cause;
-  return unavailable(`database unavailable: ${(cause as Error).message}`, {
-    part: "the database",
-    cause,
-  });
-}
-
-/** The primary result code, without the extension in the higher bits. */
-const resultCodeOf = (cause: unknown): number | undefined =>
-  cause instanceof Error && "errcode" in cause ? Number(cause.errcode) & 0xff : undefined;
