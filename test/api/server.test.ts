@@ -5,7 +5,6 @@ import { connect } from "node:net";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createCall, startApi } from "../support/api.ts";
 import type { List, TestApi } from "../support/api.ts";
@@ -66,7 +65,7 @@ it("answers requests that wait for a run before it stops", async () => {
 });
 
 it("stops as soon as requests under way are answered, on connections that stay open", async () => {
-  await using api = await startApi();
+  await using api = await startApi({ config: { stopGraceMs: 120_000 } });
   const { hostname, port } = new URL(await listening(api));
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
@@ -90,7 +89,7 @@ it("stops as soon as requests under way are answered, on connections that stay o
   sent.write(body.slice(0, 10));
   await begun;
   const stopped = api.api.stop();
-  await delay(100); // the server has closed by then
+  await expect.poll(() => api.api.app.server.listening).toBe(false);
   sent.end(body.slice(10));
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   expect(response.statusCode).toBe(201);
