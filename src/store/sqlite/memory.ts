@@ -1,4 +1,4 @@
-// Remembers what most requests read anew, such as their API key, until a process commits anything.
+// Remembers what most requests would read, such as their API key, until a process commits anything.
 import type { DatabaseSync } from "node:sqlite";
 import { setImmediate } from "node:timers";
 import type { Guard } from "./guard.ts";
