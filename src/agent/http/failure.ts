@@ -107,6 +107,10 @@ export function connectFailure(cause: unknown, target: string): CallFailure {
 /** Begins Node's code for a certificate's dates if these are not the server's own certificate's. */
 export const OF_AUTHORITY = "AUTHORITY_";
 
+const NO_ISSUER =
+  "no trusted authority issued the certificate, or the server lacks an intermediate certificate";
+const NO_VERSION = "the server speaks neither TLS 1.2 nor TLS 1.3";
+
 const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
   CERT_HAS_EXPIRED: ["tls_expired", "the certificate has expired"],
   CERT_NOT_YET_VALID: ["tls_not_yet_valid", "the certificate is not valid yet"],
@@ -124,6 +128,8 @@ const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
     "tls_untrusted",
     "the certificate chain ends in an authority that is not trusted",
   ],
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: ["tls_untrusted", NO_ISSUER],
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: ["tls_untrusted", NO_ISSUER],
   // Node's code for anything it has no name for.
   UNSPECIFIED: [
     "tls_untrusted",
@@ -132,6 +138,20 @@ const TLS_CODES: Record<string, readonly [FailureCode, string]> = {
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: [
     "tls_client_certificate",
     "the server requires a client certificate",
+  ],
+  ERR_SSL_WRONG_VERSION_NUMBER: [
+    "tls_protocol",
+    "the server's answer is not TLS, but perhaps http",
+  ],
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: ["tls_protocol", NO_VERSION],
+  ERR_SSL_UNSUPPORTED_PROTOCOL: ["tls_protocol", NO_VERSION],
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: [
+    "tls_protocol",
+    "the server refuses HTTP/1.1; it may require HTTP/2",
+  ],
+  "ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE": [
+    "tls_protocol",
+    "the server accepts none of the ciphers offered, or requires a client certificate",
   ],
 };
 

@@ -11,15 +11,31 @@ const certificates = createCertificates();
 const ca = certificates.authority.cert;
 
 const FAULTS: [string, TargetOptions["tls"], string][] = [
-  ["an expired certificate", certificates.expired, "tls_expired"],
-  ["a certificate not valid yet", certificates.notYetValid, "tls_not_yet_valid"],
-  ["a certificate for another host", certificates.otherName, "tls_name_mismatch"],
-  ["a self-signed certificate", certificates.selfSigned, "tls_self_signed"],
-  ["a certificate of an unknown authority", certificates.ofStranger, "tls_untrusted"],
+  ["an expired certificate", certificates.expired, "tls_expired: the certificate has expired"],
+  [
+    "a certificate not valid yet",
+    certificates.notYetValid,
+    "tls_not_yet_valid: the certificate is not valid yet",
+  ],
+  [
+    "a certificate for another host",
+    certificates.otherName,
+    "tls_name_mismatch: the certificate is for another host",
+  ],
+  [
+    "a self-signed certificate",
+    certificates.selfSigned,
+    "tls_self_signed: the certificate is self-signed",
+  ],
+  [
+    "a certificate of an unknown authority",
+    certificates.ofStranger,
+    "tls_untrusted: no trusted authority issued the certificate, or the server lacks an intermediate certificate",
+  ],
   [
     "a certificate of a weak key",
     { ...certificates.weak, ciphers: "DEFAULT@SECLEVEL=0" },
-    "tls_untrusted",
+    "tls_untrusted: the certificate cannot be verified: its key or a signature may be too weak",
   ],
   [
     "an old protocol version only",
@@ -29,7 +45,7 @@ const FAULTS: [string, TargetOptions["tls"], string][] = [
       maxVersion: "TLSv1.1",
       ciphers: "DEFAULT@SECLEVEL=0",
     },
-    "tls_protocol",
+    "tls_protocol: the server speaks neither TLS 1.2 nor TLS 1.3",
   ],
   [
     "no cipher in common",
@@ -38,12 +54,17 @@ const FAULTS: [string, TargetOptions["tls"], string][] = [
       maxVersion: "TLSv1.2",
       ciphers: "ECDHE-RSA-AES128-GCM-SHA256",
     },
-    "tls_protocol",
+    "tls_protocol: the server accepts none of the ciphers offered, or requires a client certificate",
+  ],
+  [
+    "HTTP/2 only",
+    { ...certificates.good, ALPNProtocols: ["h2"] },
+    "tls_protocol: the server refuses HTTP/1.1; it may require HTTP/2",
   ],
   [
     "a demand for a client certificate",
     { ...certificates.good, requestCert: true, rejectUnauthorized: true },
-    "tls_client_certificate",
+    "tls_client_certificate: the server requires a client certificate",
   ],
 ];
 
@@ -128,19 +149,25 @@ describe("the certificate of a result", () => {
 });
 
 describe("a target with", () => {
-  it.each(FAULTS)("%s fails with its TLS error code", async (_, tls, code) => {
+  it.each(FAULTS)("%s fails with its TLS error code and cause", async (_, tls, message) => {
     await using target = await startTarget(undefined, { tls });
     const outcome = await call(target.url, { ca });
-    expect(outcome.result).toBe("CONNECTION_ERROR");
-    expect(codeOf(outcome)).toBe(code);
+    expect(outcome).toMatchObject({ result: "CONNECTION_ERROR", message });
     expect(target.requests).toHaveLength(0);
     expect(timingOfCall(outcome)).toMatchObject({
       tcp: expect.any(Number) as number,
       // With TLS 1.3 the server checks the client's certificate after the handshake.
-      handshake: code === "tls_client_certificate" ? (expect.any(Number) as number) : null,
+      handshake:
+        codeOf(outcome) === "tls_client_certificate" ? (expect.any(Number) as number) : null,
       processing: null,
     });
     await expect.poll(() => target.open()).toBe(0);
+  });
+
+  it("a chain that leads to no trusted authority fails as tls_untrusted", async () => {
+    await using target = await startTarget(undefined, { tls: certificates.ofExpired });
+    const { message } = await call(target.url, { ca: certificates.selfSigned.cert });
+    expect(message).toMatch(/^tls_untrusted: no trusted authority issued the certificate, or /);
   });
 
   it.each([
@@ -235,10 +262,10 @@ describe("a target with", () => {
     expect(codeOf(outcome)).toBe(code);
   });
 
-  it("plain http on its https port fails as tls_protocol", async () => {
+  it("plain http on its https port fails as tls_protocol, and says so", async () => {
     await using target = await startTarget();
-    const outcome = await call(`https://${target.authority}/`);
-    expect(codeOf(outcome)).toBe("tls_protocol");
+    const { message } = await call(`https://${target.authority}/`);
+    expect(message).toBe("tls_protocol: the server's answer is not TLS, but perhaps http");
   });
 
   it("a connection closed during the handshake is a reset", async () => {
