@@ -82,10 +82,10 @@ export async function askForToken(
       return {
         reason: `the token endpoint did not answer within ${timeoutMs / 1000} s`,
       };
-    if (cause instanceof EgressRefusal) return { reason: unreachable("dns_not_found") };
-    if (cause instanceof errors.HTTPParserError)
-      return { reason: "the token endpoint answered with something other than HTTP/1.1" };
-    return { reason: unreachable(codeOf(cause) || "unknown error") };
+    if (cause instanceof EgressRefusal) return { reason: NO_ADDRESS };
+    if (cause instanceof errors.HTTPParserError) return { reason: NO_HTTP };
+    const code = codeOf(cause) || "unknown error";
+    return { reason: REASONS[code] ?? `the token endpoint cannot be reached (${code})` };
   } finally {
     await dispatcher.destroy();
   }
@@ -98,10 +98,22 @@ const REFUSED = {
 const tooLarge = (): Error =>
   Object.assign(new Error("the answer is too large"), { code: "UND_ERR_RES_EXCEEDED_MAX_SIZE" });
 
-const unreachable = (code: string): string =>
-  code === "dns_not_found"
-    ? "the name of the token endpoint has no address, or none that SONDE_EGRESS_ALLOW allows"
-    : `the token endpoint cannot be reached (${code})`;
+const NO_ADDRESS =
+  "the name of the token endpoint has no address, or none that SONDE_EGRESS_ALLOW allows";
+const NO_HTTP = "the token endpoint answered with something other than HTTP/1.1";
+const CUT_OFF = "the token endpoint closed the connection before its answer was complete";
+const TOO_LARGE = "the token endpoint sent more than Sonde reads";
+
+/** By the codes of the resolver, of Node and of undici. */
+const REASONS: Readonly<Record<string, string>> = {
+  dns_not_found: NO_ADDRESS,
+  ECONNRESET: CUT_OFF,
+  UND_ERR_SOCKET: CUT_OFF,
+  UND_ERR_HEADERS_OVERFLOW: TOO_LARGE,
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: TOO_LARGE,
+  // A fault in a head with a length.
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: NO_HTTP,
+};
 
 class EgressRefusal extends Error {}
 

@@ -136,7 +136,7 @@ describe.each(storeKinds)("the renewal of tokens in %s", (kind) => {
     [
       "without end",
       (_, response) => void response.end("x".repeat(1024 * 1024)),
-      "the token endpoint cannot be reached (UND_ERR_RES_EXCEEDED_MAX_SIZE)",
+      "the token endpoint sent more than Sonde reads",
     ],
   ])(
     "keeps the old token and the reason when the answer is %s",

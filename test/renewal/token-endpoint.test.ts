@@ -106,11 +106,23 @@ it.each([
   expect(await ask(target.url)).toEqual({ answer: { access_token: "new" } });
 });
 
-it("says so if the answer is not HTTP", async () => {
-  await using target = await startRawTarget(answeringRaw("SSH-2.0-OpenSSH_9.2\r\n"));
-  expect(await ask(target.url)).toEqual({
-    reason: "the token endpoint answered with something other than HTTP/1.1",
-  });
+const NO_HTTP = "the token endpoint answered with something other than HTTP/1.1";
+const TOO_LARGE = "the token endpoint sent more than Sonde reads";
+const CUT_OFF = "the token endpoint closed the connection before its answer was complete";
+
+it.each([
+  ["is not HTTP", "SSH-2.0-OpenSSH_9.2\r\n", NO_HTTP],
+  [
+    "has two lengths",
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+    NO_HTTP,
+  ],
+  ["never comes", "", CUT_OFF],
+  ["is cut off", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", CUT_OFF],
+  ["has a large head", `HTTP/1.1 200 OK\r\nX-A: ${"a".repeat(20_000)}\r\n\r\n{}`, TOO_LARGE],
+])("says so if the answer %s", async (_, answer, reason) => {
+  await using target = await startRawTarget(answeringRaw(answer));
+  expect(await ask(target.url)).toEqual({ reason });
 });
 
 it("reads no more than the limit, however the answer is framed", async () => {
@@ -121,7 +133,7 @@ it("reads no more than the limit, however the answer is framed", async () => {
     endless(start, "e".repeat(64 * 1024))(accepted);
   });
   expect(await ask(target.url)).toEqual({
-    reason: "the token endpoint cannot be reached (UND_ERR_RES_EXCEEDED_MAX_SIZE)",
+    reason: TOO_LARGE,
   });
   expect(socket?.bytesWritten).toBeLessThan(20 * 1024 * 1024);
 });
