@@ -228,7 +228,7 @@ function malformation(cause: unknown, answered: boolean): string | undefined {
   const code = codeOf(cause);
   // undici's code for an early end, and for any fault in a head with a length.
   if (code === "UND_ERR_RES_CONTENT_LENGTH_MISMATCH" && !answered)
-    return "the response is not HTTP/1.1 (fault in a head with a length)";
+    return "the response is not HTTP/1.1 (its head has a length and a fault: Transfer-Encoding, another length, one that is too large, or a malformed header)";
   return code === "UND_ERR_SOCKET" ? SOCKET_FAULTS[cause.message] : undefined;
 }
 

@@ -46,6 +46,20 @@ describe("an invalid response", () => {
     expect(codeOf(outcome)).toBe("malformed_response");
   });
 
+  it.each([
+    ["a second length", "Content-Length: 3"],
+    ["Transfer-Encoding", "Transfer-Encoding: chunked"],
+    ["a malformed header", "X A: a"],
+  ])("with a length and %s names what may be wrong", async (_, header) => {
+    await using target = await startRawTarget(
+      answering(`${OK}Content-Length: 2\r\n${header}\r\n\r\nok`),
+    );
+    const { message } = await call(target.url);
+    expect(message).toMatch(
+      /\(its head has a length and a fault: Transfer-Encoding, another length, .*malformed header\)$/,
+    );
+  });
+
   it.each(["100 Continue", "102 Processing"])("with endless %s is too large", async (status) => {
     await using target = await startRawTarget(
       answering(`HTTP/1.1 ${status}\r\n\r\n`.repeat(100_000), {
