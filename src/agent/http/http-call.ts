@@ -117,7 +117,7 @@ async function followToEnd(
   const { clock } = network;
   let [own, jar] = [request, cookies];
   for (;;) {
-    await visit(network, progress.last, attempt);
+    await visit(network, progress, attempt);
     const { status_code = 0, headers = [] } = progress.last.response ?? {};
     const isRedirect = status_code >= 300 && status_code <= 399;
     if (isRedirect) jar ??= createCookies(clock);
@@ -132,7 +132,11 @@ async function followToEnd(
   }
 }
 
-async function visit(network: Network, trace: Trace, attempt: Attempt): Promise<void> {
+async function visit(
+  network: Network,
+  { hops, last: trace }: Progress,
+  attempt: Attempt,
+): Promise<void> {
   try {
     const socket = await connect(network, trace, attempt);
     try {
@@ -145,9 +149,18 @@ async function visit(network: Network, trace: Trace, attempt: Attempt): Promise<
     if (trace.phases.download === null) endTrace(trace, network.clock);
     // The time it took would reveal why the name has no address.
     if (cause instanceof CallFailure && cause.code === "dns_not_found") trace.ended = trace.started;
-    throw cause;
+    throw hops.length > 0 ? ofRedirect(cause) : cause;
   }
 }
+
+/** Says that not the call's own host is refused. */
+const ofRedirect = (cause: unknown): unknown =>
+  cause instanceof CallFailure && cause.code === "egress_refused"
+    ? new CallFailure(
+        "egress_refused",
+        "the redirect leads to an address that is neither public nor allowed at this location",
+      )
+    : cause;
 
 /** Throws a `CallFailure` if the request cannot be signed. */
 async function signed(request: HttpRequest, clock: Clock): Promise<HttpRequest> {

@@ -321,7 +321,9 @@ describe("a redirect", () => {
     await using target = await startTarget(redirecting(302, inside.url));
     const outcome = await call(target.url, { allow: [target.authority] });
     expect(outcome.result).toBe("UNABLE_TO_RUN");
-    expect(codeOf(outcome)).toBe("egress_refused");
+    expect(outcome.message).toBe(
+      "egress_refused: the redirect leads to an address that is neither public nor allowed at this location",
+    );
     expect(outcome.hops).toHaveLength(1);
     expect(inside.connections()).toBe(0);
   });
