@@ -168,7 +168,7 @@ const TLS_KINDS: readonly (readonly [RegExp, FailureCode, string])[] = [
     "tls_untrusted",
     "the certificate cannot be verified",
   ],
-  [/^(ERR_SSL_|EPROTO$)/, "tls_protocol", "the TLS handshake failed"],
+  [/^(ERR_SSL_|EPROTO$)/, "tls_protocol", "the TLS connection failed"],
 ];
 
 /** Returns undefined unless it is a TLS error. */

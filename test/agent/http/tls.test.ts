@@ -1,3 +1,5 @@
+import { Duplex } from "node:stream";
+import { TLSSocket } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { DAY_MS } from "../../../src/model/periods.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
@@ -266,6 +268,18 @@ describe("a target with", () => {
     await using target = await startTarget();
     const { message } = await call(`https://${target.authority}/`);
     expect(message).toBe("tls_protocol: the server's answer is not TLS, but perhaps http");
+  });
+
+  it("invalid TLS after the handshake fails, but not as a handshake", async () => {
+    await using target = await startRawTarget((socket) => {
+      const wire = Duplex.from({ readable: socket, writable: socket });
+      const secured = new TLSSocket(wire, { isServer: true, ...certificates.good });
+      secured.on("error", () => undefined);
+      secured.once("data", () => socket.write("HTTP/1.1 200 OK\r\n\r\n"));
+    });
+    const outcome = await call(`https://${target.authority}/`, { ca });
+    expect(outcome.message).toMatch(/^tls_protocol: the TLS connection failed /);
+    expect(timingOfCall(outcome).handshake).toBeGreaterThan(0);
   });
 
   it("a connection closed during the handshake is a reset", async () => {
