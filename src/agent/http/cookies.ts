@@ -25,6 +25,12 @@ const LATEST_DATE = 8.64e15;
 
 export type Cookies = ReturnType<typeof createCookies>;
 
+/** Names of cookies that a response set for any path, or deleted for its own. */
+interface Renewed {
+  readonly set: ReadonlySet<string>;
+  readonly deleted: ReadonlySet<string>;
+}
+
 /** Creates an empty jar. `Expires` is an instant of `clock`. */
 export function createCookies(clock: Clock) {
   // Secure means https, also on loopback.
@@ -67,20 +73,19 @@ export function createCookies(clock: Clock) {
       }
       return header;
     },
-    /**
-     * Stores the cookies that a response may set at its URL; ignores others. Returns the names of
-     * those that replace or delete a cookie of the request.
-     */
-    store(url: URL, headers: readonly KeyValue[]): ReadonlySet<string> {
-      const names = new Set<string>();
+    /** Stores the cookies that a response may set at its URL; ignores others. */
+    store(url: URL, headers: readonly KeyValue[]): Renewed {
+      const [set, deleted] = [new Set<string>(), new Set<string>()];
       const texts = headers.filter(isSetCookie).slice(0, MAX_PER_RESPONSE);
       if (texts.length > 0) forgetExpired();
       for (const { value } of texts) {
         const cookie = readCookie(value, url);
+        const isDeletion = cookie && cookie.TTL(clock.now()) <= 0;
         if (!cookie || hidesSecure(cookie, url, stored.values()) || !put(cookie, url)) continue;
-        if (pathMatch(url.pathname, cookie.path ?? "/")) names.add(cookie.key);
+        if (!isDeletion) set.add(cookie.key);
+        else if (pathMatch(url.pathname, cookie.path ?? "/")) deleted.add(cookie.key);
       }
-      return names;
+      return { set, deleted };
     },
   };
 }
@@ -146,17 +151,27 @@ export function siteOf({ url, headers }: Pick<HttpRequest, "url" | "headers">): 
   return site;
 }
 
-/** The call's own cookies come first, and override those in the jar with the same name. */
-export function withCookies(request: HttpRequest, cookies: Cookies): HttpRequest {
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * The call's own cookies come first, and override those in the jar with the same name, unless the
+ * name is one of `newer`.
+ */
+export function withCookies(request: HttpRequest, cookies: Cookies, newer = NONE): HttpRequest {
   const kept = cookies.headerFor(siteOf(request));
   if (kept === "") return request;
-  const own = request.headers.filter(isCookie).map(({ value }) => trimEnd(value));
+  const renewed = kept
+    .split("; ")
+    .map(nameOf)
+    .filter((name) => newer.has(name));
+  const { headers } = withoutCookies(request, new Set(renewed));
+  const own = headers.filter(isCookie).map(({ value }) => trimEnd(value));
   const names = new Set(own.flatMap((value) => value.split(";").map(nameOf)));
   const added = kept.split("; ").filter((pair) => !names.has(nameOf(pair)));
   const value = [...own, ...added].filter((text) => text !== "").join("; ");
   return {
     ...request,
-    headers: [...request.headers.filter((header) => !isCookie(header)), { key: "Cookie", value }],
+    headers: [...headers.filter((header) => !isCookie(header)), { key: "Cookie", value }],
   };
 }
 

@@ -116,19 +116,21 @@ async function followToEnd(
 ): Promise<void> {
   const { clock } = network;
   let [own, jar] = [request, cookies];
+  const newer = new Set<string>();
   for (;;) {
     await visit(network, progress, attempt);
     const { status_code = 0, headers = [] } = progress.last.response ?? {};
     const isRedirect = status_code >= 300 && status_code <= 399;
     if (isRedirect) jar ??= createCookies(clock);
-    const renewed = jar?.store(siteOf(own), headers) ?? new Set();
+    const renewed = jar?.store(siteOf(own), headers);
     if (!isRedirect) return;
     // Cookies set by a redirect are newer than the call's own, which otherwise win.
-    own = withoutCookies(own, renewed);
+    for (const name of renewed?.set ?? []) newer.add(name);
+    if (renewed) own = withoutCookies(own, renewed.deleted);
     const next = redirectedRequest(own, { status_code, headers }, behaviour, progress.hops.length);
     own = await signed(next, clock);
     progress.hops.push(progress.last);
-    progress.last = newTrace(jar ? withCookies(own, jar) : own, clock, progress.last);
+    progress.last = newTrace(jar ? withCookies(own, jar, newer) : own, clock, progress.last);
   }
 }
 

@@ -230,10 +230,14 @@ it.each<[string, string, string[], string, string]>([
 });
 
 it.each(["https://example.com/a/b", "https://example.com/a%20b/c"])(
-  "names the cookies that replace those of the request to %s",
+  "names the cookies that it sets for the request to %s, and those that it deletes",
   (url) => {
-    const cookie = { key: "Set-Cookie", value: "a=1" };
-    expect(createCookies(systemClock).store(new URL(url), [cookie])).toEqual(new Set(["a"]));
+    const texts = ["a=1", "b=; Max-Age=0", "c=1; Path=/c", "d=; Max-Age=0; Path=/d"];
+    const headers = texts.map((value) => ({ key: "Set-Cookie", value }));
+    expect(createCookies(systemClock).store(new URL(url), headers)).toEqual({
+      set: new Set(["a", "c"]),
+      deleted: new Set(["b"]),
+    });
   },
 );
 

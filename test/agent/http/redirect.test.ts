@@ -300,6 +300,24 @@ describe("a redirect", () => {
     ]);
   });
 
+  it("replaces the call's own cookies where those that it sets apply", async () => {
+    await using target = await startTarget((request, response) => {
+      const to: Record<string, string> = { "/login": "/other", "/other": "/app/home" };
+      if (request.url === "/login")
+        response.setHeader("Set-Cookie", ["a=new; Path=/app", "b=; Path=/app; Max-Age=0"]);
+      const location = to[request.url ?? ""];
+      response.writeHead(location ? 302 : 200, location ? { location } : {}).end();
+    });
+    await call(`${target.url}/login`, {
+      request: { headers: [{ key: "Cookie", value: "a=own; b=own" }] },
+    });
+    expect(target.requests.map(({ headers }) => headers.cookie)).toEqual([
+      "a=own; b=own",
+      "a=own; b=own",
+      "b=own; a=new",
+    ]);
+  });
+
   it("keeps the call's Host header only on the same host", async () => {
     await using elsewhere = await startTarget();
     await using target = await startTarget((request, response) => {
