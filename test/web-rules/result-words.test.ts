@@ -89,6 +89,11 @@ describe("advice", () => {
   ])("of %s", (message, advice) => {
     expect(adviceFor("CONNECTION_ERROR", message)).toBe(advice);
   });
+
+  it("fits a 304, which has no Location to call", () => {
+    const message = "redirect_not_followed: the server answered 304";
+    expect(adviceFor("HTTP_REDIRECT_ERROR", message)).toContain("After a 304, remove the header");
+  });
 });
 
 describe("a result in words", () => {

@@ -97,7 +97,8 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   malformed_response:
     "The response is not HTTP/1.1, or its body does not match its Content-Encoding.",
   too_large: "The response is larger than an agent accepts: request less data.",
-  redirect_not_followed: "Call the URL in the Location header, or remove the tag noredirect.",
+  redirect_not_followed:
+    "Call the URL in the Location header, or remove the tag noredirect. After a 304, remove the header that makes the call conditional.",
   too_many_redirects: "Look for a loop in the redirects, or raise max-redirects.",
   redirect_invalid: "The Location header has no valid target.",
   egress_refused: "The agent's operator must allow this address (SONDE_EGRESS_ALLOW).",
