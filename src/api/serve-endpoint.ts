@@ -16,10 +16,13 @@ import type { ApiRequest, Endpoint, Reply } from "./endpoint.ts";
 import { clientAddress } from "./http/proxies.ts";
 import { readParameters } from "./http/parameters.ts";
 import { sessionCookie } from "./http/session-cookie.ts";
-import { sendStreamed } from "./http/streamed-answer.ts";
+import { breakOffStalled, sendStreamed } from "./http/streamed-answer.ts";
 import type { StreamedAnswer } from "./http/streamed-answer.ts";
 
 export const API_PREFIX = "/api/2";
+
+/** In characters. Shorter answers fit into the system's buffers, read or not. */
+const LONG_ANSWER = 65_536;
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -41,7 +44,7 @@ export interface Serving {
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
   readonly log: Logger;
-  /** Milliseconds after which a streamed answer is aborted if its caller reads nothing. */
+  /** Milliseconds after which a long answer is broken off if its caller reads nothing. */
   readonly stalledAfterMs: number;
 }
 
@@ -75,6 +78,7 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
             if (isRead(request) && isNamed(tag, request.headers["if-none-match"]))
               return sendNotModified(reply);
           }
+          if (json.length > LONG_ANSWER) breakOffStalled(reply, serving.stalledAfterMs);
           reply.code(status).type("application/json; charset=utf-8");
           return json;
         },

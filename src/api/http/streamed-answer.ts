@@ -55,13 +55,18 @@ export async function sendStreamed(
   }
   if (stream.errored && !ended.aborted) throw stream.errored;
   isSent = true;
-  reply.raw.setTimeout(stalledAfterMs, () => breakOff(reply));
+  breakOffStalled(reply, stalledAfterMs);
   reply.type(contentType).headers(headers);
   if (filename !== undefined)
     reply.header("content-disposition", `attachment; filename="${filename}"`);
   if (method !== "HEAD") return reply.send(stream);
   stream.destroy();
   return reply.send(Readable.from([]));
+}
+
+/** Breaks the answer off once its caller has read nothing for `ms` milliseconds. */
+export function breakOffStalled(reply: FastifyReply, ms: number): void {
+  reply.raw.setTimeout(ms, () => breakOff(reply));
 }
 
 /** In HTTP/1.0, an answer ends with its connection: only a reset tells that more was to come. */
