@@ -43,7 +43,7 @@ it(
       await box.check();
       await alone.page.goto(`${pages.api}${path}`);
       await alone.page
-        .getByRole("checkbox", { name: /Everyone with|the community/ })
+        .getByRole("checkbox", { name: /Everyone with|with everyone/ })
         .first()
         .waitFor();
       expect(await alone.page.getByRole("checkbox", { name: label }).count()).toBe(0);
@@ -138,6 +138,7 @@ it("a call says which of its parts are not shared", { timeout: 120_000 }, async 
   expect(await notShared.count()).toBe(1);
   await page.getByText("No runs yet.").waitFor();
   expect(await page.getByText("API Call not found").count()).toBe(0);
+  await page.getByText("Owner: owner, shared with everyone (call, results)").waitFor();
   expect(faults).toEqual([]);
 });
 

@@ -41,7 +41,7 @@ export function CallHead({ call, now, onRun, onDeploy }: CallHeadProps) {
   );
 }
 
-function Note({ call: { meta, request }, now }: Pick<CallHeadProps, "call" | "now">) {
+function Note({ call: { meta, access, request }, now }: Pick<CallHeadProps, "call" | "now">) {
   const places = useLocations();
   return (
     <div class="stack note">
@@ -58,10 +58,22 @@ function Note({ call: { meta, request }, now }: Pick<CallHeadProps, "call" | "no
       {meta.description && <p>{meta.description}</p>}
       <div class="row">
         <Tags tags={meta.tags} />
-        <span class="small">Owner: {meta.owner}</span>
+        <span class="small">
+          Owner: {meta.owner}
+          {sharingOf(access)}
+        </span>
       </div>
     </div>
   );
+}
+
+function sharingOf({ settings, results, stats, org }: Call["access"]): string {
+  const parts = [settings && "call", results && "results", stats && "statistics"].filter(Boolean);
+  const circles = [
+    ...(parts.length > 0 ? [`everyone (${parts.join(", ")})`] : []),
+    ...(org ? ["the organization"] : []),
+  ];
+  return circles.length > 0 ? `, shared with ${circles.join(" and ")}` : "";
 }
 
 function Actions({ call }: { readonly call: Call }) {

@@ -101,7 +101,7 @@ function SettingsTable({ settings }: { readonly settings: readonly ShownAuthSett
 /** Names the widest circle that may read the setting, and whether its keys are shared too. */
 export function sharedWith(access: ShownAuthSetting["access"]): string {
   const { settings, keys, org_settings, org_keys } = access;
-  if (settings) return keys ? "Community, with keys" : "Community";
+  if (settings) return keys ? "Everyone, with keys" : "Everyone";
   if (org_settings) return org_keys ? "Organization, with keys" : "Organization";
   return "Nobody";
 }

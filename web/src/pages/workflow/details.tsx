@@ -63,7 +63,7 @@ export const Sharing = ({ draft, onChange }: Omit<DetailsProps, "faultAt">) => (
       />
     )}
     <CheckField
-      label="Share with the community"
+      label="Share with everyone"
       hint="Everyone with a key sees the workflow and its runs, but cannot run it."
       value={draft.isPublic}
       onChange={(isPublic) => onChange({ isPublic })}

@@ -53,6 +53,6 @@ const Facts = ({
 );
 
 function sharedWith({ org, public: isPublic }: Workflow["access"]): string {
-  if (isPublic) return "the community";
+  if (isPublic) return "everyone";
   return org ? "the organization" : "nobody";
 }
