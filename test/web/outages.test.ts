@@ -33,7 +33,7 @@ let pages: Awaited<ReturnType<typeof startPages>>;
 let many: string;
 let neverMade: string;
 let missed: string[];
-/** Ids of reports without a passed call, without outliers, and without any call. */
+/** Ids of reports: without a passed call, without outliers, without any call, of 40,001 calls. */
 let reports: string[];
 
 beforeAll(async () => {
@@ -73,7 +73,8 @@ beforeAll(async () => {
     ...(await runsOf(at(start + MINUTE), "MISSED")),
   ];
   reports = [];
-  for (const [week, calls] of [{ passed: 0, failed: 30 }, {}, { passed: 0 }].entries())
+  const weeks = [{ passed: 0, failed: 30 }, {}, { passed: 0 }, {}, { passed: 40_000, failed: 1 }];
+  for (const [week, calls] of weeks.entries())
     reports.push(
       await storeInsight(store, {
         call_id: busy.id,
@@ -151,6 +152,16 @@ it("tells a measure of 0 from none, in both weeks of a report", async () => {
   await shows("Score", ["999", "–", "–"]);
   await shows("Calls that passed", ["100 %", "–", "–"]);
   await shows("Outliers", ["0 %", "–", "–"]);
+});
+
+it("shows one failure of many calls as a change", async () => {
+  const { page } = await pages.open(`/insights/${reports[4]}`);
+  const passed = page.getByRole("region", { name: "What moved" }).getByRole("row", {
+    name: "Calls that passed",
+  });
+  await expect
+    .poll(() => passed.locator("td").allInnerTexts())
+    .toEqual(["100 %", "99.99 %", "−0.0025 percentage points worse"]);
 });
 
 it("does not call runs made that were missed", async () => {

@@ -17,7 +17,12 @@ interface Measure {
   readonly better?: "more" | "less";
 }
 
-const percentagePoints = (value: number): string => `${value.toFixed(2)} percentage points`;
+/** Two decimals; more for a small change: one failure of a month's calls is a change. */
+function percentagePoints(value: number): string {
+  const text = value.toFixed(2);
+  const isLost = value > 0 && Number(text) === 0;
+  return `${isLost ? Number(value.toPrecision(2)) : text} percentage points`;
+}
 const whole = (value: number): string => String(Math.round(value));
 
 const ofPassed =
