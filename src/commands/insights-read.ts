@@ -77,6 +77,14 @@ async function listInsights(context: Context, options: InsightListOptions): Prom
   await printList(context, items, options, { columns: LIST_COLUMNS, noun: "reports" });
 }
 
+const nonePassed = ({ pass_percent }: Json): boolean => pass_percent === 0;
+
+/** The API gives 0 where there were no such calls. */
+const unless = (isNone: (row: Json) => boolean, shown: Column<Json>): Column<Json> => ({
+  ...shown,
+  cell: (row) => (isNone(row) ? null : shown.cell(row)),
+});
+
 const MEASURES: readonly Column<Json>[] = [
   // The API gives the score 0 if there is none: lists tell that by `rank`, rankings by `band`.
   {
@@ -84,9 +92,9 @@ const MEASURES: readonly Column<Json>[] = [
     align: "right",
     cell: ({ rank, band, score }) => (rank === -1 || band === null ? null : Number(score)),
   },
-  percentColumn("PASSED %", "pass_percent"),
-  percentColumn("OUTLIERS %", "outlier_percent"),
-  numberColumn("MEAN MS", "mean_test_length"),
+  unless(({ made }) => made === 0, percentColumn("PASSED %", "pass_percent")),
+  unless(nonePassed, percentColumn("OUTLIERS %", "outlier_percent")),
+  unless(nonePassed, numberColumn("MEAN MS", "mean_test_length")),
 ];
 
 const RANK_COLUMNS: readonly Column<Json>[] = [

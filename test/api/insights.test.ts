@@ -165,6 +165,7 @@ it("ranks calls by their most recent report, those without a score last", async 
     api_name: "b",
     api_url: "https://target.test/path",
     url: "https://target.test/path",
+    made: 100,
     score: 999,
     pass_percent: 100,
     outlier_percent: 0,

@@ -251,6 +251,23 @@ describe("a list", () => {
     }
   });
 
+  it("shows no measures of calls that were not made, or never passed", async () => {
+    const start = periodStart("WEEK", Date.now() - 2 * WEEK_MS);
+    const store = await openBeside();
+    for (const [name, failed] of Object.entries({ Silent: 0, Broken: 30 })) {
+      await sonde("calls", "create", "--name", name, "--url", `${target.url}/200`);
+      const call = JSON.parse((await sonde("calls", "get", name, "--json")).stdout);
+      const of = { owner: call.meta.owner, org: null };
+      await storeInsight(store, { call_id: call.id, start, of, passed: 0, failed });
+    }
+    await store.close();
+    const rank = await sonde("insights", "rank", "--weekly");
+    expect(rank.stdout).toMatch(/Silent +- +- +- +- /);
+    expect(rank.stdout).toMatch(/Broken +0 +0\.00 +- +- /);
+    const list = await sonde("insights", "list", "--weekly");
+    expect(list.stdout).toMatch(/Broken +0 +0\.00 +- +-\n/);
+  });
+
   it("escapes control characters in names", async () => {
     const name = "\u001B[2J\u202Eevil\u009B1A";
     await sonde("calls", "create", "--name", name, "--url", `${target.url}/200`);

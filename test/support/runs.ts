@@ -165,10 +165,15 @@ export const aWorkflow = (
   return aDocument(workflowResource, body, change);
 };
 
+interface CallChange extends Partial<NewDocument> {
+  readonly name?: string;
+  readonly url?: string;
+}
+
 /** Builds a stored call. */
-export function aCall(change: Partial<NewDocument> & { readonly url?: string } = {}): NewDocument {
-  const { url = "https://target.test/path", ...rest } = change;
-  const body = { meta: { name: `call ${randomUUID()}` }, request: { method: "get", url } };
+export function aCall(change: CallChange = {}): NewDocument {
+  const { name = `call ${randomUUID()}`, url = "https://target.test/path", ...rest } = change;
+  const body = { meta: { name }, request: { method: "get", url } };
   return aDocument(callResource, body, rest);
 }
 

@@ -10,6 +10,7 @@ import { storeInsight, WEEK, WEEK_MS } from "../support/insights.ts";
 import { beyondEdgeOf, expectAccessible, startPages } from "../support/pages.ts";
 import { makeFolder } from "../support/process.ts";
 import { aCall, aReport, aRun } from "../support/runs.ts";
+import { periodStart } from "../../src/model/periods.ts";
 import type { PendingRun } from "../../src/store/records.ts";
 
 const OWNER = "owner";
@@ -83,6 +84,13 @@ beforeAll(async () => {
         ...calls,
       }),
     );
+  const lastWeek = periodStart("WEEK", now) - WEEK_MS;
+  for (const [name, failed] of Object.entries({ Silent: 0, Broken: 30 })) {
+    const call = aCall({ owner: OWNER, name });
+    await store.documents.insert(call);
+    const of = { owner: OWNER, org: null };
+    await storeInsight(store, { call_id: call.id, of, start: lastWeek, passed: 0, failed });
+  }
   await store.close();
   pages = await startPages({ env: { SONDE_DATA_DIR: folder.dataDir } });
 }, 120_000);
@@ -162,6 +170,21 @@ it("shows one failure of many calls as a change", async () => {
   await expect
     .poll(() => passed.locator("td").allInnerTexts())
     .toEqual(["100 %", "99.99 %", "−0.0025 percentage points worse"]);
+});
+
+it("ranks calls that were not made, or never passed, without measures that they lack", async () => {
+  const { page } = await pages.open("/insights");
+  const shows = (name: string, cells: readonly string[]) =>
+    expect
+      .poll(() =>
+        page
+          .getByRole("row", { name })
+          .locator("td.score, td.passed, td.outliers, td.time")
+          .allInnerTexts(),
+      )
+      .toEqual(cells);
+  await shows("Silent", ["–", "–", "–", "–"]);
+  await shows("Broken", ["0", "0 %", "–", "–"]);
 });
 
 it("does not call runs made that were missed", async () => {

@@ -73,6 +73,8 @@ export interface RankedCall extends Measures {
   readonly insights_id: string;
   readonly api_name: string;
   readonly api_url: string;
+  /** Calls made. */
+  readonly made: number;
   /** Null if the period before has no report, or no call passed. */
   readonly mean_test_length_before: number | null;
   readonly band: Band | null;

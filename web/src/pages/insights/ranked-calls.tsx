@@ -105,6 +105,7 @@ interface RowProps {
 function Row({ kind, latest, call, place }: RowProps) {
   const start = Date.parse(call.most_recent);
   const isScored = call.band !== null;
+  const isPassed = call.pass_percent > 0;
   return (
     <tr>
       <td class="number place">{place ?? "–"}</td>
@@ -117,10 +118,10 @@ function Row({ kind, latest, call, place }: RowProps) {
       <td class="band">
         <Band band={call.band} />
       </td>
-      <td class="number passed">{formatPercent(call.pass_percent)}</td>
-      <td class="number outliers">{formatPercent(call.outlier_percent)}</td>
+      <td class="number passed">{formatPercent(call.made > 0 ? call.pass_percent : null)}</td>
+      <td class="number outliers">{formatPercent(isPassed ? call.outlier_percent : null)}</td>
       <td class="number time">
-        {formatMs(call.mean_test_length)}
+        {formatMs(isPassed ? call.mean_test_length : null)}
         <Speed kind={kind} call={call} />
       </td>
       <td class="trend">
