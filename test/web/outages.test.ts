@@ -185,6 +185,10 @@ it("ranks calls that were not made, or never passed, without measures that they 
       .toEqual(cells);
   await shows("Silent", ["–", "–", "–", "–"]);
   await shows("Broken", ["0", "0 %", "–", "–"]);
+  // The ranking does not tell a score of 0 from none.
+  const trend = page.getByRole("row", { name: "Silent" }).getByRole("img");
+  expect(await trend.getAttribute("aria-label")).toMatch(/: 0 or no score$/);
+  expect(await trend.locator("rect").last().getAttribute("class")).toBe("none");
 });
 
 it("does not call runs made that were missed", async () => {

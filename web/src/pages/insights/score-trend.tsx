@@ -21,7 +21,7 @@ export function ScoreTrend({ kind, latest, call: { results } }: ScoreTrendProps)
     name: shortNameOfPeriod(kind, start),
     score: scores.get(start),
   }));
-  const said = bars.map(({ name, score }) => `${name}: ${score ?? "none"}`);
+  const said = bars.map(({ name, score }) => `${name}: ${saidOf(score)}`);
   return (
     <svg
       class="score-trend"
@@ -39,8 +39,12 @@ export function ScoreTrend({ kind, latest, call: { results } }: ScoreTrendProps)
   );
 }
 
+/** The ranking has a score of 0 also for a period with too few calls. */
+const saidOf = (score: number | undefined): string =>
+  score === 0 ? "0 or no score" : String(score ?? "none");
+
 function Bar({ at, score }: { readonly at: number; readonly score: number | undefined }) {
-  const tone = score === undefined ? "none" : toneOfBand(bandOf({ score, made: FEWEST_CALLS }));
+  const tone = score ? toneOfBand(bandOf({ score, made: FEWEST_CALLS })) : "none";
   const height = Math.max(1, ((score ?? 0) / HIGHEST_SCORE) * HEIGHT);
   return (
     <rect class={tone} x={at * STEP} y={HEIGHT - height} width={WIDTH} height={height} rx="1.5" />
