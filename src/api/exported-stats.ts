@@ -18,7 +18,7 @@ export async function* exportedPeriods(
   pace: Pace,
 ): AsyncGenerator<readonly PeriodRow[]> {
   const { kind } = query;
-  let start = periodStart(kind, from);
+  let start = periodStart(kind, Math.floor(from));
   for (;;) {
     const limit = Math.ceil(pace.limit / RESULTS_PER_PART / keptPartsOf(kind, start).length);
     const found = await store.stats.periods(query, codesOfType(type), start, "forwards", limit);

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { HOUR_MS } from "../../src/model/periods.ts";
 import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, Json, TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
@@ -229,6 +230,28 @@ it.each([
   });
   expect([first.body.meta["more"], second.body.meta["more"]]).toEqual([true, false]);
 });
+
+it.each([
+  ["since?kind=RAW&time=2026-10-01T12:00:00.000001Z", [2]],
+  ["since?kind=RAW&time=2026-10-01T12:00:00.001Z", [2]],
+  ["before?kind=RAW&time=2026-10-01T12:00:00.000999Z", [1]],
+  ["export?format=ndjson&kind=RAW&from=2026-10-01T12:00:00.000001Z", [2]],
+])("counts the microseconds of the time in stats/%s", async (query, latencies) => {
+  const id = await measured(api, [{ total: 1 }, { total: 2, start: NOON + 1 }]);
+  const { text } = await api.send({ path: `/calls/${id}/stats/${query}` });
+  const found = text.matchAll(/"latency":(\d+)/g);
+  expect([...found].map(([, latency]) => Number(latency))).toEqual(latencies);
+});
+
+it.each(["since?", "before?", "export?format=ndjson&from=2026-09-30T23:59:59.999999Z&"])(
+  "finds the period of the last microsecond of a day in stats/%s",
+  async (query) => {
+    const id = await measured(api, [{ start: NOON - 12 * HOUR_MS - 1 }]);
+    const path = `/calls/${id}/stats/${query}kind=DAY&time=2026-09-30T23:59:59.999999Z`;
+    const { text } = await api.send({ path });
+    expect(text).toContain('"time":"2026-09-30T00:00:00Z"');
+  },
+);
 
 it.each(["since", "before"])("answers %s with an empty page without results", async (direction) => {
   const { id } = await createCall(api);

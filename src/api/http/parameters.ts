@@ -102,17 +102,29 @@ export const instant = (description: string): Parameter<number | undefined> => (
 
 const BELOW_MS = /[.,]\d{3}\d*[1-9]/;
 
-/**
- * A bound of times, which are whole milliseconds: rounded up, so that it divides them as it was
- * given.
- */
-export function bound(description: string): Parameter<number | undefined> {
+/** As `instant`, plus half a millisecond if it lies between two: round it up or down to use it. */
+export function exactInstant(description: string): Parameter<number | undefined> {
   const down = instant(description);
   return {
     schema: down.schema,
     read(given, name) {
       const ms = down.read(given, name);
-      return ms !== undefined && BELOW_MS.test(String(given)) ? ms + 1 : ms;
+      return ms !== undefined && BELOW_MS.test(String(given)) ? ms + 0.5 : ms;
+    },
+  };
+}
+
+/**
+ * A bound of times, which are whole milliseconds: rounded up, so that it divides them as it was
+ * given.
+ */
+export function bound(description: string): Parameter<number | undefined> {
+  const exact = exactInstant(description);
+  return {
+    schema: exact.schema,
+    read(given, name) {
+      const ms = exact.read(given, name);
+      return ms === undefined ? undefined : Math.ceil(ms);
     },
   };
 }

@@ -14,7 +14,7 @@ import { FORMAT, mediaOf } from "../exports.ts";
 import type { Pace } from "../exports.ts";
 import { defineEndpoint, named } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
-import { assertRange, bound, instant } from "../http/parameters.ts";
+import { assertRange, bound, exactInstant } from "../http/parameters.ts";
 import { visible } from "../owned-documents.ts";
 import { LOCATION_FILTER, locationToFilter } from "../requested-location.ts";
 import { filterOf, RESULT_FILTERS } from "../result-lists.ts";
@@ -35,7 +35,9 @@ const REPORT_COLUMNS = columnsOf(ReportStatSchema);
 
 const PERIODS = {
   format: FORMAT,
-  from: instant("only from the period that contains it on; ISO 8601, UTC when it has no offset"),
+  from: exactInstant(
+    "only from the period that contains it on; ISO 8601, UTC when it has no offset",
+  ),
   to: bound("only periods that begin before this time, which is excluded; as `from`"),
   type: TYPE,
 };
@@ -118,7 +120,9 @@ const statExport = ({ store, exports }: EndpointDeps): Endpoint =>
         async *pages(pace) {
           if (kind === "RAW") {
             const subject = { ...of, codes: codesOfType(type) };
-            for await (const page of exportedEntries(store, subject, range, "forwards", pace))
+            const from = range.from && Math.ceil(range.from);
+            const within = { ...range, from };
+            for await (const page of exportedEntries(store, subject, within, "forwards", pace))
               yield page.map(rawStat);
           } else
             for await (const page of exportedPeriods(store, { ...of, kind }, type, range, pace))

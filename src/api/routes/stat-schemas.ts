@@ -5,7 +5,7 @@ import { STAT_TYPES } from "../../model/stat.ts";
 import { PHASES } from "../../model/timing.ts";
 import { Type } from "../../model/type.ts";
 import { named } from "../endpoint.ts";
-import { choice, CURSOR, instant, readInteger } from "../http/parameters.ts";
+import { choice, CURSOR, exactInstant, instant, readInteger } from "../http/parameters.ts";
 import type { Parameter } from "../http/parameters.ts";
 import { PageMetaSchema } from "../http/paging.ts";
 import { LOCATION_FILTER } from "../requested-location.ts";
@@ -21,15 +21,11 @@ export const KIND_OR_RAW = choice(
   "DAY",
 );
 
-const common = {
-  time: instant(
-    "ISO 8601, UTC when it has no offset; selects the period that contains it (default: now)",
-  ),
-  type: TYPE,
-  location_id: LOCATION_FILTER,
-};
+const TIME =
+  "ISO 8601, UTC when it has no offset; selects the period that contains it (default: now)";
+const common = { type: TYPE, location_id: LOCATION_FILTER };
 
-export const STAT_PARAMETERS = { ...common, kind: KIND };
+export const STAT_PARAMETERS = { time: instant(TIME), ...common, kind: KIND };
 
 /** Read as a function of the endpoint's own maximum, which is also the default. */
 const LIMIT: Parameter<(maximum: number) => number> = {
@@ -44,6 +40,7 @@ const LIMIT: Parameter<(maximum: number) => number> = {
 };
 
 export const STATS_PARAMETERS = {
+  time: exactInstant(TIME),
   ...common,
   kind: KIND_OR_RAW,
   cursor: CURSOR,

@@ -143,11 +143,12 @@ async function rawStats(
 ): Promise<unknown> {
   const { type } = request.query;
   const limit = request.query.limit(MAX_RAW);
+  const round = direction === "forwards" ? Math.ceil : Math.floor;
   const of = await subjectOf(deps, request);
   const position = deps.cursors.decode(request.scope(), request.query.cursor);
   const from = position
     ? { time: Number(position[0]), afterId: String(position[1]) }
-    : { time: await timeOf(deps, request), afterId: null };
+    : { time: round(await exactTimeOf(deps, request)), afterId: null };
   const rows = await deps.store.stats.raw(
     { call_id: of.call.id, location_id: of.location_id },
     codesOfType(type),
@@ -198,7 +199,10 @@ export async function subjectOf({ store }: EndpointDeps, request: AboutStats): P
   return { call, location_id: await locationToFilter(store, query.location_id) };
 }
 
-export const timeOf = async ({ store }: EndpointDeps, { query }: AboutStats): Promise<number> =>
+export const timeOf = async (deps: EndpointDeps, request: AboutStats): Promise<number> =>
+  Math.floor(await exactTimeOf(deps, request));
+
+const exactTimeOf = async ({ store }: EndpointDeps, { query }: AboutStats): Promise<number> =>
   query.time ?? (await store.now());
 
 export const statQuery = ({ call, location_id }: Subject, kind: PeriodKind): StatQuery => ({
