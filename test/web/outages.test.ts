@@ -10,7 +10,9 @@ import { storeInsight, WEEK, WEEK_MS } from "../support/insights.ts";
 import { beyondEdgeOf, expectAccessible, startPages } from "../support/pages.ts";
 import { makeFolder } from "../support/process.ts";
 import { aCall, aReport, aRun } from "../support/runs.ts";
+import { formatInstant } from "../../src/model/instant.ts";
 import { periodStart } from "../../src/model/periods.ts";
+import type { ResultCode } from "../../src/model/result.ts";
 import type { PendingRun } from "../../src/store/records.ts";
 
 const OWNER = "owner";
@@ -34,6 +36,8 @@ let pages: Awaited<ReturnType<typeof startPages>>;
 let many: string;
 let neverMade: string;
 let missed: string[];
+/** A call whose only run was skipped. */
+let skipped: { readonly call_id: string; readonly time: string };
 /** Ids of reports: without a passed call, without outliers, without any call, of 40,001 calls. */
 let reports: string[];
 
@@ -48,15 +52,15 @@ beforeAll(async () => {
     // Later than the default one, which the start adds.
     await store.locations.insert({ id, label, region: "", created: now + HOUR });
   }
-  const runsOf = async (runs: readonly PendingRun[], result: "COMPLETE" | "MISSED") => {
+  const runsOf = async (runs: readonly PendingRun[], result: ResultCode) => {
     await store.pendingRuns.insert(runs);
     await store.results.record(runs.map((run) => aReport(run, { result })));
     return runs.map(({ result_id }) => result_id);
   };
-  const [busy, absent] = [aCall({ owner: OWNER }), aCall({ owner: OWNER })];
+  const ofOwner = { owner: OWNER };
+  const [busy, absent, expired] = [aCall(ofOwner), aCall(ofOwner), aCall(ofOwner)];
   await store.transaction(async ({ documents }) => {
-    await documents.insert(busy);
-    await documents.insert(absent);
+    for (const call of [busy, absent, expired]) await documents.insert(call);
   });
   [many, neverMade] = [busy.id, absent.id];
   const common = { owner: OWNER, deployment_id: null };
@@ -73,6 +77,8 @@ beforeAll(async () => {
     ...(await runsOf(at(start), "MISSED")),
     ...(await runsOf(at(start + MINUTE), "MISSED")),
   ];
+  await runsOf([aRun({ ...common, target_id: expired.id, due_time: start })], "SKIPPED");
+  skipped = { call_id: expired.id, time: formatInstant(start) };
   reports = [];
   const weeks = [{ passed: 0, failed: 30 }, {}, { passed: 0 }, {}, { passed: 40_000, failed: 1 }];
   for (const [week, calls] of weeks.entries())
@@ -170,6 +176,15 @@ it("shows one failure of many calls as a change", async () => {
   await expect
     .poll(() => passed.locator("td").allInnerTexts())
     .toEqual(["100 %", "99.99 %", "−0.0025 percentage points worse"]);
+});
+
+it("does not say of a call whose runs were skipped that it had none", async () => {
+  const { call_id, time } = skipped;
+  const groups = [{ name: "Expired", rows: [{ call_id, location_id: "local" }] }];
+  const body = { meta: { name: "Skipped" }, groups };
+  const { id } = await pages.client.send<Made>("POST", "/reports/", body);
+  const { page } = await pages.open(`/reports/${id}?kind=day&time=${time}`);
+  await page.getByRole("cell", { name: "no call made", exact: true }).waitFor();
 });
 
 it("ranks calls that were not made, or never passed, without measures that they lack", async () => {

@@ -151,7 +151,7 @@ function Numbers({ entry: { stat, adv_stat }, type, by, longest }: NumbersProps)
         {adv_stat && stat ? (
           <PhaseBar phases={adv_stat.phases} end={longest} />
         ) : (
-          <span class="muted">{adv_stat ? "no such calls" : "no runs"}</span>
+          <span class="muted">{adv_stat ? "no such calls" : "no call made"}</span>
         )}
       </td>
     </>
