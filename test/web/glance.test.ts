@@ -1,6 +1,7 @@
 // What the page of a call says first, in a real browser.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { HOUR_MS, periodStart } from "../../src/model/periods.ts";
 import type { ListedResult } from "../../src/model/result.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { create, createCall, startApi } from "../support/api.ts";
@@ -59,10 +60,24 @@ it("names no phase of calls that all waited in another", async () => {
   expect(await failed.getByText(/on average over 24 hours/).count()).toBe(0);
 
   const mixed = await glanceOf({ location_id: "local", total: 24 }, TIMED_OUT);
-  await mixed.getByText("Processing takes 20 ms, on average over 24 hours.").waitFor();
+  await mixed
+    .getByText("Processing takes 20 ms of 24 ms, on average over 24 hours, of calls that passed.")
+    .waitFor();
   await mixed.getByRole("link", { name: "Open the last result" }).click();
   await page.getByRole("main").getByText("CONNECTION_ERROR").first().waitFor();
   await page.getByRole("heading", { name: "Where the time went" }).waitFor();
+});
+
+it("averages a phase over the calls that reached it, also where others failed before", async () => {
+  const hour = periodStart("HOUR", systemClock.now() - 3 * HOUR_MS);
+  const unreached = { tcp: null, upload: null, processing: null, download: null };
+  const failed = { location_id: "local", result: "CONNECTION_ERROR", timing: unreached } as const;
+  const glance = await glanceOf(
+    ...Array.from({ length: 5 }, (_, at) => ({ ...failed, start: hour + at })),
+    { location_id: "local", total: 1004, timing: { processing: 1000 }, start: hour + 5 },
+    { location_id: "local", total: 14, timing: { processing: 10 } },
+  );
+  await glance.getByText("Processing takes 505 ms of 509 ms, on average").waitFor();
 });
 
 it("begins with why calls are no longer made", async () => {

@@ -72,7 +72,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
       {unmade && <LastRun last={unmade.last} nameOf={unmade.isPartial ? nameOf : undefined} />}
       {isTimed && (
         <p class={trouble || unmade ? "after" : "answer"}>
-          <Answer {...{ id, slowest, change, isGrowing }} days={days.data?.stats.length} />
+          <Answer {...{ id, slowest, day, change, isGrowing }} days={days.data?.stats.length} />
         </p>
       )}
       <dl class="facts">
@@ -133,12 +133,14 @@ const ReadingYet = () => (
 function Answer({
   id,
   slowest: { phase, ms, totalMs },
+  day,
   change,
   days,
   isGrowing,
 }: {
   readonly id: string;
   readonly slowest: Slowest;
+  readonly day: DayCounts;
   readonly change: Change | undefined;
   readonly days: number | undefined;
   readonly isGrowing: boolean;
@@ -147,7 +149,7 @@ function Answer({
   return (
     <>
       <strong title={meaning}>{name}</strong> takes <strong>{formatMs(ms)}</strong>
-      {totalMs !== null && ` of ${formatMs(totalMs)}`}, on average over 24 hours.{" "}
+      {totalMs !== null && ` of ${formatMs(totalMs)}`}, on average over 24 hours{whichText(day)}.{" "}
       {change ? (
         <>
           Since{" "}
@@ -163,6 +165,9 @@ function Answer({
     </>
   );
 }
+
+const whichText = ({ made, passed }: DayCounts): string =>
+  passed > 0 && passed < made ? ", of calls that passed" : "";
 
 const aroundPath = (id: string, { since }: Change): string =>
   withQuery(`calls/${id}`, zoomQuery([since - 14 * DAY_MS, since + 14 * DAY_MS], now()));

@@ -23,13 +23,15 @@ export function useRecent(id: string) {
   const query = { kind: "HOUR", time: since, limit: 24 };
   const hours = useStats(id, statsPath(id, "since", query), "day");
   const missed = useStats(id, statsPath(id, "since", { ...query, type: "MISSED" }), "day");
-  const isRead = hours.data && !missed.isPending;
+  const passed = useStats(id, statsPath(id, "since", { ...query, type: "COMPLETE" }), "day");
+  const isRead = hours.data && !missed.isPending && !passed.isPending;
   const day = isRead && countsOf(hours.data.stats, missed.data?.stats ?? []);
   const days = useStats(id, statsPath(id, "before", { kind: "DAY", limit: DAYS_BEFORE }), "before");
-  const allPassed = hours.data?.stats.every(
-    ({ adv_stat }) => (adv_stat?.pass_percent ?? 100) === 100,
-  );
-  const slowest = slowestPhase(averagesOf(hours.data?.stats), allPassed ?? false);
+  // Statistics do not say how many calls reached a phase. Those that passed did: weighted by all of
+  // its calls, an hour would count the others for phases that they never reached.
+  const ofPassed = averagesOf(passed.data?.stats);
+  const anyPassed = ofPassed.length > 0;
+  const slowest = slowestPhase(anyPassed ? ofPassed : averagesOf(hours.data?.stats), anyPassed);
   const change = useChange(id, slowest, averagesOf(days.data?.stats).toReversed());
   return { end, hours, day, days, slowest, change };
 }
