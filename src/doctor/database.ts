@@ -7,16 +7,33 @@ import { failure, failureOf, ok, warning } from "./finding.ts";
 import { DATABASE, hubDatabase, needHub } from "./sources.ts";
 import type { Sources } from "./sources.ts";
 
+const REFUSALS = {
+  standby: [
+    "it is a standby",
+    "let SONDE_DATABASE_URL lead to the primary, or promote this server",
+  ],
+  "read-only": [
+    "default_transaction_read_only is on",
+    "turn it off; if its disk was nearly full, make room first",
+  ],
+} as const;
+
 export const databaseCheck = (sources: Sources): Check => ({
   name: "database",
   needs: DATABASE,
   async run() {
     const { config } = sources;
     needHub(config);
-    const { isEncrypted } = await sources.database();
+    const { isEncrypted, refusal } = await sources.database();
     if (!config.databaseUrl) return [ok("the embedded database in the data folder is readable")];
     const { host } = databaseServerOf(config.databaseUrl);
-    return [ok(`PostgreSQL at ${host} answers, ${isEncrypted ? "over" : "without"} TLS`)];
+    const answers = `PostgreSQL at ${host} answers`;
+    const reason = await refusal();
+    if (reason) {
+      const [cause, advice] = REFUSALS[reason];
+      return [failure(`${answers}, but refuses every change: ${cause}`, advice)];
+    }
+    return [ok(`${answers}, ${isEncrypted ? "over" : "without"} TLS`)];
   },
 });
 

@@ -102,6 +102,7 @@ function inspectionOf(database: Database) {
       since: await store.fleet.insightsOverdueSince(now),
     }),
     size: () => sizeOf(database),
+    refusal: () => refusalOf(database),
     close: () => kysely.destroy(),
   };
 }
@@ -125,4 +126,15 @@ async function sizeOf({ kysely, rowLocks }: Database) {
       case when pg_has_role(current_user, 'pg_read_all_settings', 'usage')
         then current_setting('data_directory') end as folder`.execute(kysely);
   return rows[0];
+}
+
+/** PostgreSQL only: why the server refuses every change; undefined if it takes changes. */
+async function refusalOf({ kysely, rowLocks }: Database) {
+  if (!rowLocks) return undefined;
+  // `reset_val` is the setting without ours, which makes this connection read-only.
+  const { rows } = await sql<{ standby: boolean; setting: string | null }>`
+    select pg_is_in_recovery() as standby, (select reset_val from pg_settings
+      where name = 'default_transaction_read_only') as setting`.execute(kysely);
+  if (rows[0]?.standby) return "standby";
+  return rows[0]?.setting === "on" ? "read-only" : undefined;
 }

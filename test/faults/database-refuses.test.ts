@@ -100,6 +100,20 @@ it("a database that belongs to another role is refused with advice", async () =>
   );
 });
 
+it("the doctor says that a database refuses changes, although it can be read", async () => {
+  await using opened = await openDatabase();
+  const { kysely } = opened.database;
+  const env = { SONDE_DATABASE_URL: opened.url };
+  expect(await runSonde(["migrate"], { env })).toMatchObject({ code: 0 });
+  expect((await runSonde(["doctor"], { env })).stdout).toMatch(/^ok +database /m);
+  const name = sql.table(new URL(opened.url).pathname.slice(1));
+  await sql`alter database ${name} set default_transaction_read_only = on`.execute(kysely);
+  const { stdout } = await runSonde(["doctor"], { env });
+  expect(stdout).toMatch(
+    /^FAILURE +database .* refuses every change: default_transaction_read_only is on\n +→ turn it off/m,
+  );
+});
+
 const isReportedUnavailable = (error: unknown): boolean =>
   isUnavailable(error) &&
   toAnswer(error).body.error_msg === "the database is unavailable; try again in 5 s";
