@@ -42,7 +42,7 @@ const megabytes = (bytes: number): number => Math.ceil(bytes / MEGABYTE);
 
 export const sizeOf = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(1)} MB`;
 
-/** Shows the progress of a copy, and aborts it on SIGINT or SIGTERM until disposed. */
+/** Shows the progress of a copy, and aborts it on a signal until disposed. */
 export function showCopying(
   label: string,
 ): Disposable & { readonly onCopied: OnCopied; readonly onChecking: () => void } {

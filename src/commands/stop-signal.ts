@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM, while a command runs.
+// SIGINT, SIGTERM and SIGHUP, while a command runs.
 import { systemClock } from "../runtime/clock.ts";
 
 /**
@@ -8,10 +8,11 @@ const SAME_SIGNAL_MS = 500;
 /** The exit code with which shells report SIGINT. */
 const INTERRUPTED = 130;
 
-const SIGNALS = ["SIGINT", "SIGTERM"] as const;
+/** SIGHUP: the terminal was closed. `nohup` does not hold it back from Node. */
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * `stop` resolves at the first SIGINT or SIGTERM. A later SIGINT ends the process immediately.
+ * `stop` resolves at the first of these signals. A later SIGINT ends the process immediately.
  * Dispose it when the command ends.
  */
 export function listenForStop() {
@@ -33,7 +34,7 @@ export function listenForStop() {
 }
 
 /**
- * `signal` aborts at the first SIGINT or SIGTERM, with an error in these words. Dispose it when the
+ * `signal` aborts at the first of these signals, with an error in these words. Dispose it when the
  * command ends.
  */
 export function abortOnStop(

@@ -483,6 +483,14 @@ describe("a signal", () => {
     expectCleanStop(sonde);
   });
 
+  it("SIGHUP, of a closed terminal, ends it like SIGTERM", async () => {
+    await using sonde = startSonde(["serve"]);
+    await sonde.ready();
+    sonde.signal("SIGHUP");
+    expect(await sonde.exited).toEqual({ code: 0, signal: null });
+    expectCleanStop(sonde);
+  });
+
   it("a second SIGINT ends a slow stop immediately", async () => {
     await using target = await startTarget(() => undefined);
     await using sonde = startSonde(["serve"], {
