@@ -90,6 +90,26 @@ describe("the credentials of a location's agents", () => {
   });
 });
 
+it("an agent with the credentials of another location says once what it may not do", async () => {
+  await using server = await startNatsServer({ config: accounts.config });
+  const lines: string[] = [];
+  const log = createLogger("warn", { write: (line) => void lines.push(line) });
+  const wrong = { nkey: accounts.seedOf("paris"), locationId: "tokyo", log };
+  await using agent = await connectTo(server.url, wrong);
+  await agent.consumeTicks("tokyo", async () => undefined);
+  const logged = (): string[] =>
+    lines.map((line) => {
+      const { msg, err } = JSON.parse(line);
+      return `${msg}: ${err.message.replace(/[\w-]{20,}/, "…")}`;
+    });
+  await until(() => expect(logged().join()).toContain("consuming interrupted"));
+  for (let asked = 0; asked < 3; asked += 1)
+    await agent.sendHeartbeat(aHeartbeat("tokyo")).catch(() => undefined);
+  await pause(2000); // long enough for several attempts
+  expect(logged()).toContainEqual(expect.stringContaining("sonde.heartbeats.tokyo"));
+  expect(new Set(logged()).size).toBe(logged().length);
+});
+
 it("an agent whose credentials are no longer valid says so once, and returns when they are", async () => {
   await using server = await startNatsServer({ config: accounts.config });
   const lines: string[] = [];

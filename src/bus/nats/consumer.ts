@@ -8,7 +8,7 @@ import { MAX_UNDER_WAY } from "../bus.ts";
 import type { Consumer } from "../bus.ts";
 import type { Receiver } from "../delivery.ts";
 import type { NatsLink } from "./connection.ts";
-import { textOf } from "./errors.ts";
+import { textOf, withoutNonces } from "./errors.ts";
 import { createHeldMessages } from "./held-messages.ts";
 import type { Received } from "./opener.ts";
 import type { KeyCheck } from "./refusals.ts";
@@ -42,7 +42,7 @@ export function createConsumers(options: ConsumersOptions) {
       if (logged.delete(consumer)) log.info({ consumer }, "consuming resumed");
       return;
     }
-    const reason = textOf(fault);
+    const reason = withoutNonces(textOf(fault));
     faults.set(consumer, reason);
     if (failures < LOGGED_FAILURES || logged.get(consumer) === reason) return;
     logged.set(consumer, reason);

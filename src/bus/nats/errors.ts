@@ -56,5 +56,15 @@ function isCausedBy(fault: unknown, kind: new (...args: never[]) => Error): bool
   return fault instanceof kind || isCausedBy(cause, kind);
 }
 
+/** Without the random parts of reply subjects, which differ in each attempt. */
+export const withoutNonces = (text: string): string => text.replaceAll(/\.[\w-]{20,}/g, ".…");
+
+/** What the credential may not do, the same in each attempt; undefined for other errors. */
+export function forbiddenIn(cause: unknown): string | undefined {
+  if (!(cause instanceof errors.PermissionViolationError)) return undefined;
+  const { operation, subject } = cause;
+  return `${operation} ${withoutNonces(subject).split(".", 3).join(".")}`;
+}
+
 export const textOf = (cause: unknown): string =>
   cause instanceof Error ? cause.message : String(cause);

@@ -1,15 +1,15 @@
 // Tracks whether the NATS server answers, from what its client reports.
 import type { Status } from "@nats-io/transport-node";
 import type { Logger } from "../../runtime/logger.ts";
+import { forbiddenIn } from "./errors.ts";
 
 /** `nats`: the servers' addresses, for the log. */
 export function createHealth(nats: string, log: Logger) {
   let fault: string | undefined;
-  let reconnecting = false;
   let refusal: string | undefined;
+  let [reconnecting, reconnects] = [false, 0];
   let refused = false; // by the latest attempt to reconnect
-  let reconnects = 0;
-  const listeners = createListeners();
+  const [listeners, denials] = [createListeners(), createDenials()];
   let up = Promise.withResolvers<void>();
   up.resolve();
 
@@ -30,7 +30,7 @@ export function createHealth(nats: string, log: Logger) {
     const known = refusal;
     refused = reconnecting;
     if (refused) fault = refusal = `the server refuses the connection (${err.message})`;
-    if (refused && refusal === known) return;
+    if ((refused && refusal === known) || denials.isKnown(err)) return;
     log.warn({ nats, err }, "NATS reported an error");
   };
 
@@ -53,6 +53,7 @@ export function createHealth(nats: string, log: Logger) {
       } else if (status.type === "reconnect") {
         reconnecting = false;
         reconnects += 1;
+        denials.clear();
         restored();
         listeners.call();
       } else if (status.type === "error") noteError(status.error);
@@ -75,5 +76,19 @@ function createListeners() {
     call(): void {
       for (const listener of all) listener();
     },
+  };
+}
+
+/** What the credential may not do: each counts once for a connection. */
+function createDenials() {
+  const known = new Set<string>();
+  return {
+    isKnown(err: Error): boolean {
+      const denied = forbiddenIn(err);
+      if (denied === undefined || known.has(denied)) return denied !== undefined;
+      known.add(denied);
+      return false;
+    },
+    clear: () => known.clear(),
   };
 }
