@@ -79,18 +79,20 @@ export interface Log {
 
 /** Opens the log of this process or thread. Loads the formatter for people only when it is used. */
 export async function openLog({ level, format, terminal }: LogSettings): Promise<Log> {
-  if (format === "json") return { log: createLogger(level, fileOutput()) };
+  if (format === "json") return { log: createLogger(level, boundedOutput()) };
   const { createPrettyOutput } = await import("./pretty-log.ts");
   const { destination, print } = createPrettyOutput(terminal);
   return { log: createLogger(level, destination), print };
 }
 
 /**
- * If stdout is a file, an output that leaves out what a full disk does not take: that of pino then
- * ends the process, and waits for room as it ends.
+ * If stdout is a file or a pipe, an output that leaves out what a full disk or a stalled reader
+ * does not take: a process with that of pino waits for them as it ends, without a limit.
  */
-const fileOutput = (): DestinationStream | undefined =>
-  fstatSync(1).isFile() ? createLineWriter(1) : undefined;
+function boundedOutput(): DestinationStream | undefined {
+  const stdout = fstatSync(1);
+  return stdout.isFile() || stdout.isFIFO() ? createLineWriter(1) : undefined;
+}
 
 /** `auto`: lines for people on a terminal, otherwise JSON. */
 export function logSettingsOf(level: LogLevel, format: LogFormat | "auto"): LogSettings {

@@ -1,7 +1,7 @@
 // Output is complete, or the exit code reports that it is not.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { openSync } from "node:fs";
+import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -61,6 +61,57 @@ it("the service keeps running without a reader, and stops normally", async () =>
   const ready = (): Promise<number> =>
     fetch(`http://127.0.0.1:${port}/readyz`).then(({ status }) => status);
   await expect.poll(ready).toBe(200);
+  child.kill("SIGTERM");
+  expect(await exited).toEqual([0, null]);
+});
+
+/** A pipe of which a test has both ends; nothing waits. */
+function openPipe(path: string) {
+  execFileSync("mkfifo", [path]);
+  const fd = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  onTestFinished(() => closeSync(fd));
+  const buffer = Buffer.alloc(4096);
+  const attempt = (work: () => number): number => {
+    try {
+      return work();
+    } catch {
+      return 0; // EAGAIN
+    }
+  };
+  return {
+    read: (): string =>
+      buffer.toString(
+        "utf8",
+        0,
+        attempt(() => readSync(fd, buffer)),
+      ),
+    fill(): void {
+      for (const size of [buffer.length, 1])
+        while (attempt(() => writeSync(fd, buffer, 0, size)) > 0);
+    },
+  };
+}
+
+it("a reader that has stalled does not keep the service from ending", async () => {
+  using folder = makeFolder();
+  const path = join(folder.path, "stdout");
+  const pipe = openPipe(path);
+  const stdout = openSync(path, "w");
+  const child = spawn(process.execPath, [MAIN, "serve"], {
+    env: {
+      PATH: process.env["PATH"],
+      SONDE_PORT: "0",
+      SONDE_OPS_PORT: "0",
+      SONDE_DATA_DIR: folder.dataDir,
+    },
+    stdio: ["ignore", stdout, "inherit"],
+  });
+  closeSync(stdout);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const exited = once(child, "exit");
+  let shown = "";
+  await expect.poll(() => (shown += pipe.read())).toMatch(/curl [^]*calls\//);
+  pipe.fill();
   child.kill("SIGTERM");
   expect(await exited).toEqual([0, null]);
 });
