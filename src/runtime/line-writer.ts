@@ -11,7 +11,8 @@ const RETRY_MS = 50;
 const LAST_WAIT_MS = 500;
 const LAST_RETRY_MS = 10;
 
-export function createLineWriter(fd: number) {
+/** `onMissing`: called once lines are read again, with how many were left out; default: a line. */
+export function createLineWriter(fd: number, onMissing?: (lines: number) => void) {
   const own = reopen(fd);
   const target = own ?? fd;
   let waiting: Buffer[] = [];
@@ -36,7 +37,9 @@ export function createLineWriter(fd: number) {
     timer = undefined;
     const missing = leftOut;
     leftOut = 0;
-    if (missing > 0) add(`… ${missing} lines left out while nobody read them\n`);
+    if (missing === 0) return;
+    if (onMissing) onMissing(missing);
+    else add(`… ${missing} lines left out while nobody read them\n`);
   };
   const add = (line: string): void => {
     const buffer = Buffer.from(line);

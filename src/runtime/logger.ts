@@ -79,7 +79,13 @@ export interface Log {
 
 /** Opens the log of this process or thread. Loads the formatter for people only when it is used. */
 export async function openLog({ level, format, terminal }: LogSettings): Promise<Log> {
-  if (format === "json") return { log: createLogger(level, boundedOutput()) };
+  if (format === "json") {
+    const output = boundedOutput((lines) =>
+      log.warn({ lines }, "log lines left out while nobody read them"),
+    );
+    const log = createLogger(level, output);
+    return { log };
+  }
   const { createPrettyOutput } = await import("./pretty-log.ts");
   const { destination, print } = createPrettyOutput(terminal);
   return { log: createLogger(level, destination), print };
@@ -89,9 +95,9 @@ export async function openLog({ level, format, terminal }: LogSettings): Promise
  * If stdout is a file or a pipe, an output that leaves out what a full disk or a stalled reader
  * does not take: a process with that of pino waits for them as it ends, without a limit.
  */
-function boundedOutput(): DestinationStream | undefined {
+function boundedOutput(onMissing: (lines: number) => void): DestinationStream | undefined {
   const stdout = fstatSync(1);
-  return stdout.isFile() || stdout.isFIFO() ? createLineWriter(1) : undefined;
+  return stdout.isFile() || stdout.isFIFO() ? createLineWriter(1, onMissing) : undefined;
 }
 
 /** `auto`: lines for people on a terminal, otherwise JSON. */

@@ -56,6 +56,17 @@ it("keeps lines for a paused reader, then drops lines and says how many", async 
   writer.close();
 });
 
+it("leaves it to its owner to say how many lines it dropped", async () => {
+  const pipe = openPipe();
+  let text = "";
+  const writer = createLineWriter(pipe.writing, (lines) => writer.write(`{"lines":${lines}}\n`));
+  for (let n = 0; n < 30_000; n += 1) writer.write(`${"x".repeat(99)}\n`);
+  await expect
+    .poll(() => (text += pipe.read()), { interval: 5, timeout: 10_000 })
+    .toMatch(/x\n\{"lines":\d{4,}\}\n$/);
+  writer.close();
+});
+
 it("continues when its reader has gone", () => {
   const pipe = openPipe();
   const writer = createLineWriter(pipe.writing);
