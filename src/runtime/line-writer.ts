@@ -43,7 +43,9 @@ export function createLineWriter(fd: number, onMissing?: (lines: number) => void
   };
   const add = (line: string): void => {
     const buffer = Buffer.from(line);
-    if (bytes + buffer.length > MAX_WAITING_BYTES) {
+    const isFull = (): boolean => bytes + buffer.length > MAX_WAITING_BYTES;
+    if (isFull()) flush(); // a burst leaves the timer no turn
+    if (isFull()) {
       leftOut += 1;
       return;
     }

@@ -56,6 +56,22 @@ it("keeps lines for a paused reader, then drops lines and says how many", async 
   writer.close();
 });
 
+it("drops no line if its reader has made room, however busy the writer is", async () => {
+  const pipe = openPipe();
+  const leftOut: number[] = [];
+  const writer = createLineWriter(pipe.writing, (lines) => leftOut.push(lines));
+  const line = `${"x".repeat(4095)}\n`;
+  const write = (lines: number): void => {
+    for (let n = 0; n < lines; n += 1) writer.write(line);
+  };
+  write(272); // 64 KiB, which fill the pipe, and 1 MiB, which waits
+  let text = pipe.read();
+  write(16);
+  const read = (): unknown => [(text += pipe.read()).length / line.length, leftOut];
+  await expect.poll(read, { interval: 5, timeout: 10_000 }).toEqual([272 + 16, []]);
+  writer.close();
+});
+
 it("leaves it to its owner to say how many lines it dropped", async () => {
   const pipe = openPipe();
   let text = "";
