@@ -255,6 +255,13 @@ describe("workflows", { timeout: 180_000 }, () => {
       .poll(() => bars.locator(".state").allTextContents())
       .toEqual(["500 Failed", "Skipped"]);
     await bars.getByText("not_reached: call 1 of the workflow ended").waitFor();
+    for (const width of [500, 700]) {
+      await page.setViewportSize({ width, height: 800 });
+      const bar = await bars.first().locator(".track").boundingBox();
+      const next = await bars.nth(1).locator(".label").boundingBox();
+      const gap = (next?.y ?? 0) - (bar?.y ?? 0) - (bar?.height ?? 0);
+      expect(gap, `between a bar and the next name at ${width} px`).toBeGreaterThan(4);
+    }
     await page.getByText("call 1 of 2 ended with HTTP_SERVER_ERROR").waitFor();
     await expectGood(page, "workflow-run-failed");
     expect(await page.evaluate(`typeof ${MARKER}`)).toBe("undefined");
