@@ -38,7 +38,10 @@ let neverMade: string;
 let missed: string[];
 /** A call whose only run was skipped. */
 let skipped: { readonly call_id: string; readonly time: string };
-/** Ids of reports: without a passed call, without outliers, without any call, of 40,001 calls. */
+/**
+ * Ids of reports: without a passed call, without outliers, without any call, without a failure, of
+ * 40,001 calls with one, and of 40,002.
+ */
 let reports: string[];
 
 beforeAll(async () => {
@@ -80,7 +83,15 @@ beforeAll(async () => {
   await runsOf([aRun({ ...common, target_id: expired.id, due_time: start })], "SKIPPED");
   skipped = { call_id: expired.id, time: formatInstant(start) };
   reports = [];
-  const weeks = [{ passed: 0, failed: 30 }, {}, { passed: 0 }, {}, { passed: 40_000, failed: 1 }];
+  const nearlyAll = { passed: 40_000, failed: 1 };
+  const weeks = [
+    { passed: 0, failed: 30 },
+    {},
+    { passed: 0 },
+    {},
+    nearlyAll,
+    { ...nearlyAll, passed: 40_001 },
+  ];
   for (const [week, calls] of weeks.entries())
     reports.push(
       await storeInsight(store, {
@@ -168,7 +179,7 @@ it("tells a measure of 0 from none, in both weeks of a report", async () => {
   await shows("Outliers", ["0 %", "–", "–"]);
 });
 
-it("shows one failure of many calls as a change", async () => {
+it("shows one failure of many calls as a change, but not one call more", async () => {
   const { page } = await pages.open(`/insights/${reports[4]}`);
   const passed = page.getByRole("region", { name: "What moved" }).getByRole("row", {
     name: "Calls that passed",
@@ -176,6 +187,10 @@ it("shows one failure of many calls as a change", async () => {
   await expect
     .poll(() => passed.locator("td").allInnerTexts())
     .toEqual(["100 %", "99.99 %", "−0.0025 percentage points worse"]);
+  await page.goto(`${pages.api}/insights/${reports[5]}`);
+  await expect
+    .poll(() => passed.locator("td").allInnerTexts())
+    .toEqual(["99.99 %", "99.99 %", "the same"]);
 });
 
 it("does not say of a call whose runs were skipped that it had none", async () => {

@@ -11,17 +11,18 @@ interface Measure {
   /** Null if that of either period is null. */
   readonly by: number | null;
   readonly show: (value: number) => string;
-  /** Formats a change, if its unit differs. */
-  readonly showChange?: (value: number) => string;
+  /** Formats a change, if its unit differs. `seen`: the values before and now look different. */
+  readonly showChange?: (value: number, seen: boolean) => string;
   /** Which way is better; undefined: neither. */
   readonly better?: "more" | "less";
 }
 
-/** Two decimals; more for a small change: one failure of a month's calls is a change. */
-function percentagePoints(value: number): string {
+/** Two decimals; more for a smaller change that is seen: from 100 % to 99.99 %, for example. */
+function percentagePoints(value: number, seen: boolean): string {
   const text = value.toFixed(2);
-  const isLost = value > 0 && Number(text) === 0;
-  return `${isLost ? Number(value.toPrecision(2)) : text} percentage points`;
+  const isLost = seen && Number(text) === 0;
+  const shown = isLost ? value.toLocaleString("en", { maximumSignificantDigits: 2 }) : text;
+  return `${shown} percentage points`;
 }
 const whole = (value: number): string => String(Math.round(value));
 
@@ -133,8 +134,9 @@ function Row({ measure, report, before }: RowProps) {
   const then = by !== null && now !== null ? now - by : before ? of(before) : null;
   const shownOf = (value: number | null): string => (value === null ? "–" : show(value));
   const isMore = (by ?? 0) > 0;
-  const shown = by === null ? "–" : showChange(Math.abs(by));
-  const moved = by !== null && shown !== showChange(0);
+  const seen = shownOf(then) !== shownOf(now);
+  const shown = by === null ? "–" : showChange(Math.abs(by), seen);
+  const moved = by !== null && shown !== showChange(0, false);
   const tone = moved && better ? (isMore === (better === "more") ? "better" : "worse") : "";
   return (
     <tr>
