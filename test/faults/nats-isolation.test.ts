@@ -94,20 +94,22 @@ it("an agent with the credentials of another location says once what it may not 
   await using server = await startNatsServer({ config: accounts.config });
   const lines: string[] = [];
   const log = createLogger("warn", { write: (line) => void lines.push(line) });
-  const wrong = { nkey: accounts.seedOf("paris"), locationId: "tokyo", log };
+  const locationId = "tokyo-data-center-two";
+  const wrong = { nkey: accounts.seedOf("paris"), locationId, log };
   await using agent = await connectTo(server.url, wrong);
-  await agent.consumeTicks("tokyo", async () => undefined);
+  await agent.consumeTicks(locationId, async () => undefined);
   const logged = (): string[] =>
     lines.map((line) => {
       const { msg, err } = JSON.parse(line);
-      return `${msg}: ${err.message.replace(/[\w-]{20,}/, "…")}`;
+      return `${msg}: ${err.message.replace(/[\w-]{22,}/, "…")}`;
     });
   await until(() => expect(logged().join()).toContain("consuming interrupted"));
   for (let asked = 0; asked < 3; asked += 1)
-    await agent.sendHeartbeat(aHeartbeat("tokyo")).catch(() => undefined);
+    await agent.sendHeartbeat(aHeartbeat(locationId)).catch(() => undefined);
   await pause(2000); // long enough for several attempts
-  expect(logged()).toContainEqual(expect.stringContaining("sonde.heartbeats.tokyo"));
+  expect(logged()).toContainEqual(expect.stringContaining(`sonde.heartbeats.${locationId}`));
   expect(new Set(logged()).size).toBe(logged().length);
+  expect(agent.status()).toMatchObject({ detail: expect.stringContaining(locationId) });
 });
 
 it("an agent whose credentials are no longer valid says so once, and returns when they are", async () => {

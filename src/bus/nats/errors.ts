@@ -56,8 +56,10 @@ function isCausedBy(fault: unknown, kind: new (...args: never[]) => Error): bool
   return fault instanceof kind || isCausedBy(cause, kind);
 }
 
-/** Without the random parts of reply subjects, which differ in each attempt. */
-export const withoutNonces = (text: string): string => text.replaceAll(/\.[\w-]{20,}/g, ".…");
+/** The random parts of reply subjects, which differ in each attempt: of nats.js, and UUIDs. */
+const NONCES = /\.(?:[A-Za-z\d]{22}|[\da-f-]{36})(?![\w-])/g;
+
+export const withoutNonces = (text: string): string => text.replaceAll(NONCES, ".…");
 
 /** What the credential may not do, the same in each attempt; undefined for other errors. */
 export function forbiddenIn(cause: unknown): string | undefined {
