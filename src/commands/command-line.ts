@@ -130,11 +130,15 @@ export async function runCommand(
   return code;
 }
 
-/** Resolves when everything printed has been written, or the reader has gone (`… | head`). */
+/**
+ * Resolves when everything printed has been written, or the reader has gone: `… | head`, or a
+ * terminal that was closed.
+ */
 const flushed = (): Promise<void> =>
   new Promise((resolve, reject) => {
+    const gone = process.stdout.isTTY ? "EIO" : "EPIPE";
     process.stdout.write("", (cause?: NodeJS.ErrnoException | null) => {
-      if (!cause || cause.code === "EPIPE") resolve();
+      if (!cause || cause.code === gone) resolve();
       else reject(new Error(`cannot write to stdout (${cause.message})`));
     });
   });

@@ -1,7 +1,15 @@
 // Output is complete, or the exit code reports that it is not.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  openSync,
+  readFileSync,
+  readSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -116,9 +124,10 @@ it("a reader that has stalled does not keep the service from ending", async () =
   expect(await exited).toEqual([0, null]);
 });
 
+const SERVE = `${process.execPath} ${MAIN} serve`;
+
 /** Starts the service on a terminal. */
-function serveOnTerminal(env: Readonly<Record<string, string>>) {
-  const command = `exec ${process.execPath} ${MAIN} serve`;
+function serveOnTerminal(env: Readonly<Record<string, string>>, command = `exec ${SERVE}`) {
   const child = spawn(findProgram("script") ?? "script", ["-qfec", command, "/dev/null"], {
     env: {
       PATH: process.env["PATH"],
@@ -135,6 +144,7 @@ function serveOnTerminal(env: Readonly<Record<string, string>>) {
   return {
     shown: () => stripVTControlCharacters(shown),
     type: (text: string): void => void child.stdin.write(text),
+    closeTerminal: (): void => void child.kill("SIGKILL"),
     exited: once(child, "exit"),
   };
 }
@@ -168,3 +178,17 @@ it("the log is for people on a terminal, and a paused terminal blocks nothing", 
   expect(await exited).toEqual([0, null]);
   expect(shown()).toMatch(/INFO: sonde {6}stopped\r\n$/);
 }, 60_000);
+
+it("a closed terminal stops the service, and is no failure", async () => {
+  using folder = makeFolder();
+  const code = join(folder.path, "code");
+  writeFileSync(code, "");
+  const { shown, closeTerminal } = serveOnTerminal(
+    { SONDE_DATA_DIR: folder.dataDir },
+    // Its shell passes the signal on, as all do.
+    `trap 'kill -HUP $!' HUP; ${SERVE} & wait; wait $!; echo $? > ${code}`,
+  );
+  await expect.poll(shown, { timeout: 30_000 }).toContain("scheduler lease taken");
+  closeTerminal();
+  await expect.poll(() => readFileSync(code, "utf8")).toBe("0\n");
+});
