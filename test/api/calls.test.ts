@@ -210,10 +210,12 @@ it("deletes a call with its deployments and their schedules", async () => {
   const other = await createCall(api);
   const deployments: string[] = [];
   for (const target_id of [id, id, other.id]) {
+    // By its delay, no run is due before the deletion: its schedule would be kept.
+    const deployment = { target_id, location_id: "", frequency: 1, run_delay: 600 };
     const { body } = await api.send<CallAnswer>({
       method: "POST",
       path: "/deployments/",
-      body: { deployment: { target_id, location_id: "", frequency: 1 } },
+      body: { deployment },
     });
     deployments.push(body.id);
   }

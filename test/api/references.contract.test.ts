@@ -35,6 +35,9 @@ async function waitingIn(raw: Raw): Promise<number> {
   return rows.length;
 }
 
+/** By its delay, no run is due before the deletion: its schedule would be kept. */
+const UNDUE = { location_id: "", frequency: 1, run_delay: 600 };
+
 describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
   it("never leave a reference to a deleted setting", async () => {
     await using api = await startApi({ storeKind });
@@ -61,7 +64,7 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
         meta: { name: "before" },
         workflow: { call_ids },
       });
-      const deployment = { target_id: id, location_id: "", frequency: 1 };
+      const deployment = { ...UNDUE, target_id: id };
       await Promise.all([
         post(api, "/workflows/", {
           meta: { name: "n" },
@@ -159,7 +162,7 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
       await using api = await startApi({ storeKind });
       await using raw = connect(api.database).kysely;
       const { id: target_id } = await createCall(api);
-      const deployment = { target_id, location_id: "", frequency: 1 };
+      const deployment = { ...UNDUE, target_id };
       const path = `/deployments/${(await create(api, "/deployments/", { deployment })).id}/`;
       const { deletion } = await raw.transaction().execute(async (held) => {
         await sql`lock table pending_runs in share mode`.execute(held);

@@ -205,7 +205,8 @@ it("lists all workflows, and those of a call, page by page", async () => {
 it("is deployed, and deleted with its deployments and their schedules", async () => {
   const { id } = await createWorkflow(api);
   const deployment = await create(api, "/deployments/", {
-    deployment: { target_id: id, location_id: "", frequency: 1 },
+    // By its delay, no run is due before the deletion: its schedule would be kept.
+    deployment: { target_id: id, location_id: "", frequency: 1, run_delay: 600 },
   });
   const listed = async (): Promise<string[]> => {
     const path = `/deployments/workflow/${id}/`;
