@@ -81,7 +81,7 @@ async function startSurroundings() {
         }),
       ),
     publish: async (ticks: readonly Tick[]) => {
-      for (const tick of ticks) await hub.publishTicks([tick]);
+      await Promise.all(ticks.map((tick) => hub.publishTicks([tick])));
     },
     publishTogether: (ticks: readonly Tick[]) => hub.publishTicks(ticks),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
