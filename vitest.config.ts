@@ -13,8 +13,8 @@ import type { TestSpecification } from "vitest/node";
 const shared = {
   setupFiles: ["test/support/no-leftovers.ts"],
   // Generous, for a busy machine; a passing test never waits this long.
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
   expect: { poll: { timeout: 10_000 } },
   // More workers than two processors serve: many files wait for servers and clocks.
   maxWorkers: 6,

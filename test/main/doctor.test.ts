@@ -316,7 +316,7 @@ it("names what is wrong with the servers of a hub", async () => {
         /^streams warning: the stream SONDE_RESULTS has the limit 1 MiB, and SONDE_NATS_RESULTS_MIB asks for 1 GiB/,
     },
   );
-}, 60_000);
+});
 
 it("names what is wrong on an agent's machine", async () => {
   await using stack = new AsyncDisposableStack();

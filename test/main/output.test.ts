@@ -177,7 +177,7 @@ it("the log is for people on a terminal, and a paused terminal blocks nothing", 
   type(CTRL_C);
   expect(await exited).toEqual([0, null]);
   expect(shown()).toMatch(/INFO: sonde {6}stopped\r\n$/);
-}, 60_000);
+});
 
 it("a closed terminal stops the service, and is no failure", async () => {
   using folder = makeFolder();

@@ -40,7 +40,7 @@ const TESTED_OPTIONS = [
 const START_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 20_000;
 /** A command may work for longer than a service takes to start. */
-const END_WITHIN_MS = 50_000;
+const END_WITHIN_MS = 100_000;
 
 export interface Exit {
   readonly code: number | null;

@@ -10,7 +10,7 @@ let pages: Awaited<ReturnType<typeof startPages>>;
 
 beforeAll(async () => {
   pages = await startPages({ env: { SONDE_MAX_MANUAL_RUNS: "2" } });
-}, 60_000);
+});
 
 afterAll(() => pages?.[Symbol.asyncDispose]());
 
