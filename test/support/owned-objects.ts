@@ -20,6 +20,8 @@ export interface Objects {
   readonly unusedSetting: string;
   readonly token: string;
   readonly unusedToken: string;
+  /** The call's, for the last closed week. */
+  readonly insight: string;
   readonly report: string;
   readonly result: string;
   readonly workflowResult: string;
@@ -38,6 +40,7 @@ export const NOTHING: Objects = {
   unusedSetting: "none",
   token: "none",
   unusedToken: "none",
+  insight: "none",
   report: "none",
   result: "none",
   workflowResult: "none",
@@ -79,7 +82,6 @@ export async function makeObjects(api: TestApi, as: Caller, sharing: Sharing): P
   });
   const deploymentOf = (target_id: string): Promise<string> =>
     post("/deployments/", { deployment: { target_id, location_id: "", frequency: 1440 } });
-  await insightOf(api, call);
   const key = await create(api, "/api_keys/", {}, as);
   made += 1;
   const variable = `variable_${made}`;
@@ -91,6 +93,7 @@ export async function makeObjects(api: TestApi, as: Caller, sharing: Sharing): P
     unusedSetting: await settingOf(),
     token,
     unusedToken: await tokenOf(),
+    insight: await insightOf(api, call),
     variable,
     deployment: await deploymentOf(call),
     workflowDeployment: await deploymentOf(workflow),
@@ -105,12 +108,12 @@ export async function makeObjects(api: TestApi, as: Caller, sharing: Sharing): P
   };
 }
 
-/** Stores a report of the last closed week. */
-async function insightOf({ store }: TestApi, call_id: string): Promise<void> {
+/** Stores a report of the last closed week; resolves with its id. */
+async function insightOf({ store }: TestApi, call_id: string): Promise<string> {
   const stored = await store.documents.get("call", call_id);
   if (!stored) throw new Error(`no call ${call_id}`);
   const start = periodStart("WEEK", periodStart("WEEK", await store.now()) - 1);
-  await storeInsight(store, { call_id, start, of: ownerOf(stored) });
+  return storeInsight(store, { call_id, start, of: ownerOf(stored) });
 }
 
 /** Returns the id of a finished run's result, which has response content. */
