@@ -183,6 +183,24 @@ describe("when nats-server is killed and comes back", () => {
   });
 });
 
+it("a hub without a consumer is not connected while the server has no JetStream", async () => {
+  await using server = await startNatsServer();
+  await using hub = await connectTo(server.url);
+  await server.kill();
+  await server.restart({ jetstream: false });
+  await until(() => {
+    expect(hub.status()).toEqual({
+      connected: false,
+      detail: `NATS at ${server.url}: jetstream is not enabled: it stores no message`,
+    });
+    expect(hub.connection()).toMatchObject({ isUp: false, reconnects: 1 });
+  });
+  await server.kill();
+  await server.restart();
+  await until(() => expect(hub.status().connected).toBe(true));
+  expect(hub.connection()).toMatchObject({ isUp: true, reconnects: 2 });
+});
+
 describe("a server without room for the streams", () => {
   it("is one warning, however many locations wait for their consumers, and however often", async () => {
     await using server = await startNatsServer();

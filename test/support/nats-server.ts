@@ -28,8 +28,12 @@ export interface NatsServer extends AsyncDisposable {
   readonly pid: number;
   /** Kills the server, like a crash. */
   kill(): Promise<void>;
-  /** Restarts a killed server on the same port, with its store or an empty one. */
-  restart(options?: { readonly emptyStore?: boolean; readonly config?: string }): Promise<void>;
+  /** Restarts a killed server on the same port, with its store, an empty one or no JetStream. */
+  restart(options?: {
+    readonly emptyStore?: boolean;
+    readonly config?: string;
+    readonly jetstream?: boolean;
+  }): Promise<void>;
   /** Tells the running server to read this configuration; it does so within moments. */
   reload(config: string): void;
 }
@@ -46,9 +50,9 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
   const config = join(directory, "nats.conf");
   writeFileSync(config, options.config ?? "");
   const address = ["-a", "127.0.0.1", "-p", String(port)];
-  const storage = options.jetstream === false ? [] : ["-js", "-sd", store];
   let server: ChildProcess | undefined;
-  const start = async (): Promise<void> => {
+  const start = async (jetstream = true): Promise<void> => {
+    const storage = jetstream ? ["-js", "-sd", store] : [];
     server = killAtExit(
       spawn(program, ["-c", config, ...address, ...storage], {
         stdio: ["ignore", "ignore", "pipe"],
@@ -57,7 +61,7 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
     await untilReady(server);
   };
 
-  await start();
+  await start(options.jetstream);
   const stopped = track(`nats-server on port ${port}`);
   const kill = async (): Promise<void> => {
     if (server?.exitCode !== null || server.signalCode !== null) return;
@@ -73,10 +77,10 @@ export async function startNatsServer(options: NatsServerOptions = {}): Promise<
       return server?.pid as number;
     },
     kill,
-    async restart({ emptyStore = false, config: changed } = {}) {
+    async restart({ emptyStore = false, config: changed, jetstream } = {}) {
       if (changed !== undefined) writeFileSync(config, changed);
       if (emptyStore) rmSync(store, { recursive: true, force: true });
-      await start();
+      await start(jetstream);
     },
     reload(changed) {
       writeFileSync(config, changed);

@@ -1,15 +1,12 @@
 // The connection to NATS: addresses and credentials, errors with advice for the operator, and
-// whether the server answers, and how fast.
+// whether the server answers.
 import { checkServerIdentity } from "node:tls";
 import type { PeerCertificate } from "node:tls";
 import { connect, credsAuthenticator, errors, nkeyAuthenticator } from "@nats-io/transport-node";
 import type { NatsConnection, NodeConnectionOptions } from "@nats-io/transport-node";
 import { invalid, unavailable } from "../../model/errors.ts";
 import { checkLocationId } from "../../model/location.ts";
-import type { Clock } from "../../runtime/clock.ts";
 import type { Logger } from "../../runtime/logger.ts";
-import { MEASURE_EVERY_MS, createReading } from "../../runtime/reading.ts";
-import type { BusConnection } from "../bus.ts";
 import { textOf } from "./errors.ts";
 import { createHealth } from "./health.ts";
 import { publicKeyOf } from "./nkey.ts";
@@ -96,25 +93,6 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger) 
       if (health.fault() === undefined && !connection.isClosed())
         await within(connection.flush(), FLUSH_TIMEOUT_MS);
     },
-  };
-}
-
-/** Measures the round trip in the background until `close`. */
-export function watchConnection(link: NatsLink, clock: Clock) {
-  const roundTrip = createReading<number>(clock);
-  const measure = async (): Promise<void> => {
-    if (link.fault() === undefined) roundTrip.set(await link.connection.rtt());
-  };
-  const look = (): void => void measure().catch(() => undefined); // the link says what is wrong
-  look();
-  const timer = setInterval(look, MEASURE_EVERY_MS);
-  return {
-    read: (): BusConnection => ({
-      isUp: link.fault() === undefined,
-      reconnects: link.reconnects(),
-      roundTripMs: roundTrip.get(),
-    }),
-    close: () => clearInterval(timer),
   };
 }
 

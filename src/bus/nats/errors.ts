@@ -46,6 +46,10 @@ export const isNoStorage = (cause: unknown): boolean =>
 export const isNoResponders = (cause: unknown): boolean =>
   isCausedBy(cause, errors.NoRespondersError);
 
+/** The server, or the account, has no JetStream. The client library does not export the class. */
+export const isNotEnabled = (cause: unknown): boolean =>
+  cause instanceof Error && cause.name === "JetStreamNotEnabled";
+
 /** The credential does not allow the request. */
 export const isForbidden = (cause: unknown): boolean =>
   isCausedBy(cause, errors.PermissionViolationError);

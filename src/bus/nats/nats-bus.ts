@@ -13,7 +13,7 @@ import type { Question } from "../questions.ts";
 import { readBacklog } from "./backlog.ts";
 import { decodeReports, decodeTicks, REPORTS, TICKS } from "./codec.ts";
 import type { NatsLink, NatsTls } from "./connection.ts";
-import { openNatsLink, watchConnection } from "./connection.ts";
+import { openNatsLink } from "./connection.ts";
 import { createConsumers } from "./consumer.ts";
 import { openJetStream } from "./jetstream.ts";
 import { createAgentOpener, createHubOpener } from "./opener.ts";
@@ -27,6 +27,7 @@ import type { StreamAccess } from "./stream-access.ts";
 import { createStreams, prepareStreams } from "./streams.ts";
 import type { StreamSettings } from "./streams.ts";
 import { REPORT_CONSUMER, tickConsumer } from "./topology.ts";
+import { watchConnection } from "./watch.ts";
 
 export type NatsBusOptions = NatsSettings & NatsSide;
 
@@ -102,7 +103,7 @@ async function openHubAccess(
 }
 
 function createBus(
-  options: NatsSettings,
+  options: NatsBusOptions,
   link: NatsLink,
   client: JetStreamClient,
   access: StreamAccess,
@@ -113,7 +114,7 @@ function createBus(
   const { keyCheck } = opener;
   const questionsLink = { link, sealerOf, opener };
   const room = watchRoom(options);
-  const watch = watchConnection(link, clock);
+  const watch = watchConnection(link, clock, options.streams !== undefined);
   const publisher = { link, client, access, clock, room, sealerOf };
   const consumers = createConsumers({ ...publisher, log, ackWaitMs });
 
@@ -153,7 +154,7 @@ function createBus(
     consumeHeartbeats: async (handler) => answer(HEARTBEATS, keepingConsumer(access, handler)),
     requestCredentials: (request) => ask(questionsLink, CREDENTIALS, request),
     consumeCredentialsRequests: async (handler) => answer(CREDENTIALS, handler),
-    status: () => statusOf(link, consumers.fault() ?? keyCheck.fault(), room.fault()),
+    status: () => statusOf(link, [watch, consumers, keyCheck], room.fault()),
     backlog: () => readBacklog(link, clock),
     connection: () => watch.read(),
     seenAt: () => link.connection.info?.client_ip ?? "",
@@ -170,8 +171,12 @@ const keepingConsumer =
     return handler(heartbeat, answer);
   };
 
-function statusOf({ addresses, fault }: NatsLink, consuming?: string, room?: string): BusStatus {
-  const reason = fault() ?? consuming;
+interface Faulty {
+  fault(): string | undefined;
+}
+
+function statusOf({ addresses }: NatsLink, parts: readonly Faulty[], room?: string): BusStatus {
+  const [reason] = parts.flatMap((part) => part.fault() ?? []);
   const detail = `NATS at ${addresses}`;
   if (reason !== undefined) return { connected: false, detail: `${detail}: ${reason}` };
   return { connected: true, detail, ...(room !== undefined && { degraded: room }) };
