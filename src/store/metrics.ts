@@ -1,6 +1,7 @@
 // Metrics of this process's use of the database.
 import type { Pool } from "pg";
 import { isUnavailable } from "../model/errors.ts";
+import { systemClock } from "../runtime/clock.ts";
 import { Counter, Histogram, registerReading, registerSampled } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
@@ -8,6 +9,9 @@ export type DatabaseMetrics = ReturnType<typeof createDatabaseMetrics>;
 
 /** Counts the connections to PostgreSQL by state. */
 type CountConnections = () => Pick<Pool, "totalCount" | "idleCount" | "waitingCount">;
+
+/** A database that refuses changes still answers reads, so a refusal counts for a while. */
+const REFUSAL_MS = 30_000;
 
 export function createDatabaseMetrics(registry: Registry) {
   const registers = [registry];
@@ -22,15 +26,15 @@ export function createDatabaseMetrics(registry: Registry) {
     help: "Statements and connections that failed because the database was unavailable.",
     registers,
   });
-  let [isUsed, isUp] = [false, false];
+  let [isUsed, isUp, refusedAt] = [false, false, -Infinity];
   let connections: CountConnections | undefined;
   registerReading(
     {
       name: "sonde_database_up",
-      help: "1 if the latest use of the database succeeded, 0 if it was unavailable.",
+      help: "1 if the latest use of the database succeeded, 0 if it was unavailable, or if PostgreSQL refused a change in the last 30 s.",
       registers,
     },
-    () => (isUsed ? Number(isUp) : undefined),
+    () => (isUsed ? Number(isUp && systemClock.monotonic() - refusedAt > REFUSAL_MS) : undefined),
   );
   registerSampled({
     name: "sonde_database_connections",
@@ -47,8 +51,9 @@ export function createDatabaseMetrics(registry: Registry) {
       if (durationMs !== undefined) seconds.observe(durationMs / 1000);
     },
     /** Errors other than `unavailable` are the statement's own: the database has answered. */
-    failed(error: unknown): void {
+    failed(error: unknown, refusesChanges = false): void {
       note(!isUnavailable(error));
+      if (refusesChanges) refusedAt = systemClock.monotonic();
       if (isUnavailable(error)) errors.inc();
     },
     watch(count: CountConnections): void {

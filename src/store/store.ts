@@ -1,5 +1,6 @@
 // The store, composed of its parts. Each part's file states its promises; records.ts has the
 // records.
+import { sql } from "kysely";
 import { createAgentStore } from "./agents.ts";
 import { createAuditStore } from "./audit.ts";
 import type { Database } from "./database.ts";
@@ -65,7 +66,8 @@ export interface Store extends Parts {
   readonly transaction: <T>(work: (store: Store) => Promise<T>) => Promise<T>;
   /** The database server's clock; the system's without a server. */
   now(): Promise<number>;
-  ping(): Promise<void>;
+  /** Resolves with what fails in a database that answers. */
+  ping(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -81,9 +83,20 @@ const wholeOf = (database: Database, sealing: Sealing): Omit<Store, keyof Parts>
   now: () => database.timeOf(database.kysely),
   async ping() {
     await database.kysely.selectFrom("leases").select("name").limit(1).execute();
+    return (await isReadOnly(database))
+      ? "it refuses every change: `sonde doctor` says why"
+      : undefined;
   },
   close: () => database.kysely.destroy(),
 });
+
+/** PostgreSQL only: the server is a standby, or its operator has set it so. */
+async function isReadOnly({ kysely, rowLocks }: Database): Promise<boolean> {
+  if (!rowLocks) return false;
+  const { rows } = await sql<{ setting: string }>`
+    select current_setting('transaction_read_only') as setting`.execute(kysely);
+  return rows[0]?.setting === "on";
+}
 
 /** The store of a transaction creates a part on each use: most transactions use one or two. */
 const storeIn = (database: Database, sealing: Sealing): Store =>

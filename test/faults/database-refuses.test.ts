@@ -7,7 +7,8 @@ import { inTransaction } from "../../src/store/database.ts";
 import { isUnavailable } from "../../src/model/errors.ts";
 import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import { createDatabase } from "../support/postgres.ts";
-import { oneLine, runSonde } from "../support/process.ts";
+import { oneLine, runSonde, startSonde } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 async function openDatabase() {
   const url = await createDatabase(inject("postgresUrl"));
@@ -112,6 +113,25 @@ it("the doctor says that a database refuses changes, although it can be read", a
   expect(stdout).toMatch(
     /^FAILURE +database .* refuses every change: default_transaction_read_only is on\n +→ turn it off/m,
   );
+});
+
+it("a hub whose database refuses every change says so, although it can be read", async () => {
+  const url = await createDatabase(inject("postgresUrl"));
+  await using sonde = startSonde(["serve"], { env: { SONDE_DATABASE_URL: url } });
+  await sonde.ready();
+  const ops = await sonde.ops();
+  await using kysely = openPostgres({ url }).kysely;
+  const name = sql.table(new URL(url).pathname.slice(1));
+  await sql`alter database ${name} set default_transaction_read_only = on`.execute(kysely);
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`.execute(kysely);
+  await until(async () => {
+    expect(await (await fetch(`${ops}/readyz`)).json()).toEqual({
+      status: "ready",
+      degraded: [{ part: "database", reason: "it refuses every change: `sonde doctor` says why" }],
+    });
+    expect(await (await fetch(`${ops}/metrics`)).text()).toContain("\nsonde_database_up 0\n");
+  });
 });
 
 const isReportedUnavailable = (error: unknown): boolean =>

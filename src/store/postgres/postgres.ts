@@ -135,6 +135,9 @@ function isServersFault(error: unknown): boolean {
   );
 }
 
+/** Whether the server is read-only, or has no room on its disk. */
+const refusesChanges = (error: unknown): boolean => ["25006", "53100"].includes(codeOf(error));
+
 /** Whether the server rejects the user, or the database does not exist. */
 export const isRefused = (error: unknown): boolean => /^(28...|3D000)$/.test(codeOf(error));
 
@@ -192,7 +195,7 @@ function guardedClient(client: PoolClient, metrics?: DatabaseMetrics): PostgresP
       return answer;
     } catch (cause) {
       const error = toUnavailable(cause);
-      metrics?.failed(error);
+      metrics?.failed(error, refusesChanges(cause));
       broken ||= isUnavailable(error);
       throw error;
     }
