@@ -35,7 +35,7 @@ export function registerConnection(
   registerReading(
     {
       name: "sonde_nats_up",
-      help: "1 while NATS answers on every connection of this process and, for the hub, has JetStream.",
+      help: "1 while NATS answers on every connection of this process and, for the hub, its JetStream works.",
       aggregator: "min",
       registers,
     },

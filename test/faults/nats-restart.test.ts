@@ -191,7 +191,7 @@ it("a hub without a consumer is not connected while the server has no JetStream"
   await until(() => {
     expect(hub.status()).toEqual({
       connected: false,
-      detail: `NATS at ${server.url}: jetstream is not enabled: it stores no message`,
+      detail: `NATS at ${server.url}: JetStream stores no message (jetstream is not enabled)`,
     });
     expect(hub.connection()).toMatchObject({ isUp: false, reconnects: 1 });
   });

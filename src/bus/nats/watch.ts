@@ -5,19 +5,25 @@ import type { Clock } from "../../runtime/clock.ts";
 import { MEASURE_EVERY_MS, createReading } from "../../runtime/reading.ts";
 import type { BusConnection } from "../bus.ts";
 import type { NatsLink } from "./connection.ts";
-import { isNotEnabled, textOf } from "./errors.ts";
+import { isForbidden, isNotEnabled, textOf } from "./errors.ts";
 
 const REQUEST_TIMEOUT_MS = 2000;
 
 /** An agent may not ask for JetStream; its consumer knows. */
 export function watchConnection(link: NatsLink, clock: Clock, isHub: boolean) {
   const roundTrip = createReading<number>(clock);
-  let missing: string | undefined;
+  let [missing, refusals]: [string | undefined, number] = [undefined, 0];
   const fault = (): string | undefined => link.fault() ?? missing;
   const measure = async (): Promise<void> => {
     if (link.fault() !== undefined) return;
     roundTrip.set(await link.connection.rtt());
-    if (isHub) missing = await missingJetStream(link);
+    const refusal = isHub ? await refusalOfJetStream(link) : undefined;
+    refusals = refusal === undefined ? 0 : refusals + 1;
+    // A cluster that chooses a leader answers no request for some seconds.
+    missing =
+      isNotEnabled(refusal) || refusals > 1
+        ? `JetStream stores no message (${textOf(refusal)})`
+        : undefined;
   };
   const look = (): void => void measure().catch(() => undefined); // the link says what is wrong
   look();
@@ -35,14 +41,14 @@ export function watchConnection(link: NatsLink, clock: Clock, isHub: boolean) {
   };
 }
 
-/** nats-server turns JetStream off when its disk fails. */
-async function missingJetStream({ connection }: NatsLink): Promise<string | undefined> {
+/** nats-server turns JetStream off when its disk fails; a cluster may have no quorum. */
+async function refusalOfJetStream({ connection }: NatsLink): Promise<unknown> {
   const options = { timeout: REQUEST_TIMEOUT_MS, checkAPI: false };
   const manager = await jetstreamManager(connection, options);
   try {
     await manager.getAccountInfo();
   } catch (cause) {
-    if (isNotEnabled(cause)) return `${textOf(cause)}: it stores no message`;
+    if (!isForbidden(cause)) return cause;
   }
-  return undefined; // other faults may pass in a moment, and concern one request
+  return undefined;
 }
