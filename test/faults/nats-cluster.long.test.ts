@@ -1,14 +1,34 @@
-// What happens to runs when a NATS cluster loses a leader, a stream or its messages.
+// What happens to runs when a NATS cluster loses a leader, a stream or its messages, and what the
+// hub says of one without a quorum.
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { JetStreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { connectTo } from "../bus/buses.ts";
 import { startNatsCluster } from "../support/nats-server.ts";
 import type { NatsServer } from "../support/nats-server.ts";
 import { announcedSeed, between, randomOf } from "../support/seed.ts";
 import { dueOf, isComplete, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
+
+it("a hub is not connected while a cluster has no quorum", async () => {
+  await using stack = new AsyncDisposableStack();
+  const [first, second, third] = await startNatsCluster(stack);
+  const bus = stack.use(await connectTo(first?.url ?? ""));
+  await using client = await connect({ servers: first?.url ?? "" });
+  const manager = await jetstreamManager(client, { checkAPI: false });
+  await Promise.all([second?.kill(), third?.kill()]);
+  // A leader goes on answering for a while.
+  await until(() => expect(manager.getAccountInfo()).rejects.toThrow());
+  await until(() => {
+    const { connected, detail } = bus.status();
+    expect(connected).toBe(false);
+    expect(detail).toContain("JetStream stores no message");
+  });
+  await Promise.all([second?.restart(), third?.restart()]);
+  await until(() => expect(bus.status().connected).toBe(true));
+}, 120_000);
 
 it("no run is lost with a stream's leader, and each has one outcome when the streams are deleted", async (test) => {
   const random = randomOf(await announcedSeed(test));
