@@ -80,8 +80,13 @@ async function startSurroundings() {
           env: { ...env, SONDE_AGENT_THREADS: String(threads) },
         }),
       ),
-    publish: async (ticks: readonly Tick[]) => {
+    /** Resolves once the agent has them all. */
+    publish: async (ticks: readonly Tick[], agent: SondeProcess) => {
       await Promise.all(ticks.map((tick) => hub.publishTicks([tick])));
+      await until(async () => {
+        const held = await metric(agent, "sonde_agent_held_ticks");
+        expect(target.requests.length + held).toBe(ticks.length);
+      });
     },
     publishTogether: (ticks: readonly Tick[]) => hub.publishTicks(ticks),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
@@ -114,7 +119,7 @@ describe.concurrent("while NATS is away", () => {
     const first = around.startAgent();
     await first.ready();
     const ticks = ticksFor(target);
-    await around.publish(ticks);
+    await around.publish(ticks, first);
     await until(() => expect(reports.length).toBeGreaterThan(2));
     await nats.kill();
     await untilSpooled(first, target, TICKS);
@@ -149,7 +154,7 @@ describe.concurrent("while NATS is away", () => {
     const first = around.startAgent();
     await first.ready();
     const ticks = ticksFor(target);
-    await around.publish(ticks);
+    await around.publish(ticks, first);
     await until(() => expect(reports.length).toBeGreaterThan(2));
     await nats.kill();
     await until(() => expect(target.requests.length).toBeGreaterThan(20));
@@ -178,7 +183,7 @@ describe.concurrent("while NATS is away", () => {
     const first = around.startAgent(2);
     await first.ready();
     const ticks = ticksFor(target);
-    await around.publish(ticks);
+    await around.publish(ticks, first);
     await until(() => expect(target.requests).toHaveLength(EARLY_TICKS));
     await nats.kill();
     await untilSpooled(first, target, TICKS);
@@ -199,7 +204,7 @@ describe.concurrent("while NATS is away", () => {
     const agent = around.startAgent();
     await agent.ready();
     const ticks = ticksFor(target);
-    await around.publish(ticks);
+    await around.publish(ticks, agent);
     limitFiles(agent, "16384");
     await nats.kill();
     const fault = await agent.logged(({ level }) => level === "error");
