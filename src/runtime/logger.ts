@@ -93,7 +93,7 @@ export async function openLog({ level, format, terminal }: LogSettings): Promise
 
 /**
  * If stdout is a file or a pipe, an output that leaves out what a full disk or a stalled reader
- * does not take: a process with that of pino waits for them as it ends, without a limit.
+ * does not take. With pino's own, an ending process would wait for them without a limit.
  */
 function boundedOutput(onMissing: (lines: number) => void): DestinationStream | undefined {
   const stdout = fstatSync(1);

@@ -11,6 +11,7 @@ import { userSeedOf } from "../../src/bus/nats/nkey.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { aHeartbeat, aRunReport, aTick, asked, connectTo, sealed } from "../bus/buses.ts";
 import { natsAccounts } from "../support/nats-accounts.ts";
+import { freePort } from "../support/free-port.ts";
 import { startNatsServer } from "../support/nats-server.ts";
 import type { NatsServer } from "../support/nats-server.ts";
 import { T0 } from "../support/runs.ts";
@@ -90,8 +91,18 @@ describe("the credentials of a location's agents", () => {
   });
 });
 
+/** Counts the messages that the server was sent, denied ones included. */
+async function messagesTo(monitor: string): Promise<number> {
+  const { in_msgs } = (await (await fetch(`http://${monitor}/varz`)).json()) as {
+    readonly in_msgs: number;
+  };
+  return in_msgs;
+}
+
 it("an agent with the credentials of another location says once what it may not do", async () => {
-  await using server = await startNatsServer({ config: accounts.config });
+  const monitor = `127.0.0.1:${await freePort()}`;
+  const config = `${accounts.config}\nhttp: "${monitor}"\n`;
+  await using server = await startNatsServer({ config });
   const lines: string[] = [];
   const log = createLogger("warn", { write: (line) => void lines.push(line) });
   const locationId = "tokyo-data-center-two";
@@ -106,7 +117,8 @@ it("an agent with the credentials of another location says once what it may not 
   await until(() => expect(logged().join()).toContain("consuming interrupted"));
   for (let asked = 0; asked < 3; asked += 1)
     await agent.sendHeartbeat(aHeartbeat(locationId)).catch(() => undefined);
-  await pause(2000); // long enough for several attempts
+  const asked = await messagesTo(monitor);
+  await until(async () => expect(await messagesTo(monitor)).toBeGreaterThan(asked + 3));
   expect(logged()).toContainEqual(expect.stringContaining(`sonde.heartbeats.${locationId}`));
   expect(new Set(logged()).size).toBe(logged().length);
   expect(agent.status()).toMatchObject({ detail: expect.stringContaining(locationId) });

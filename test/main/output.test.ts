@@ -48,15 +48,18 @@ it("output that cannot be written is a failure, since a new key would be lost", 
   expect(await exited).toEqual([1, null]);
 });
 
+/** Of a service in the folder, on free ports. */
+const envOf = ({ dataDir }: ReturnType<typeof makeFolder>) => ({
+  PATH: process.env["PATH"],
+  SONDE_PORT: "0",
+  SONDE_OPS_PORT: "0",
+  SONDE_DATA_DIR: dataDir,
+});
+
 it("the service keeps running without a reader, and stops normally", async () => {
   using folder = makeFolder();
   const child = spawn(process.execPath, [MAIN, "serve"], {
-    env: {
-      PATH: process.env["PATH"],
-      SONDE_PORT: "0",
-      SONDE_OPS_PORT: "0",
-      SONDE_DATA_DIR: folder.dataDir,
-    },
+    env: envOf(folder),
     stdio: ["ignore", "pipe", "inherit"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -106,12 +109,7 @@ it("a reader that has stalled does not keep the service from ending", async () =
   const pipe = openPipe(path);
   const stdout = openSync(path, "w");
   const child = spawn(process.execPath, [MAIN, "serve"], {
-    env: {
-      PATH: process.env["PATH"],
-      SONDE_PORT: "0",
-      SONDE_OPS_PORT: "0",
-      SONDE_DATA_DIR: folder.dataDir,
-    },
+    env: envOf(folder),
     stdio: ["ignore", stdout, "inherit"],
   });
   closeSync(stdout);

@@ -13,7 +13,7 @@ export type ReportKind = (typeof REPORT_KINDS)[number];
 const REPORT_TYPES = ["COMPLETE", "ALL"] as const;
 export type ReportType = (typeof REPORT_TYPES)[number];
 
-/** One period of a row: null without such calls; `adv_stat`, without a call or a missed run. */
+/** `stat` is null without such calls, `adv_stat` without calls or missed runs. */
 export interface ReportEntry {
   readonly stat: Stat | null;
   readonly adv_stat: AdvancedStat | null;

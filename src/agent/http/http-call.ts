@@ -155,7 +155,7 @@ async function visit(
   }
 }
 
-/** Says that not the call's own host is refused. */
+/** Names the redirect: the call's own host is not refused. */
 const ofRedirect = (cause: unknown): unknown =>
   cause instanceof CallFailure && cause.code === "egress_refused"
     ? new CallFailure(

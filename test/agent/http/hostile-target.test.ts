@@ -50,7 +50,7 @@ describe("an invalid response", () => {
     ["a second length", "Content-Length: 3"],
     ["Transfer-Encoding", "Transfer-Encoding: chunked"],
     ["a malformed header", "X A: a"],
-  ])("with a length and %s names what may be wrong", async (_, header) => {
+  ])("with a length and %s gets a message that lists the possible faults", async (_, header) => {
     await using target = await startRawTarget(
       answering(`${OK}Content-Length: 2\r\n${header}\r\n\r\nok`),
     );
