@@ -1,11 +1,25 @@
 // Request metrics and the request log. Neither holds a path or a query, which may contain keys.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { Clock } from "../runtime/clock.ts";
+import { countDuration, durationSamples, newDurations } from "../runtime/durations.ts";
+import type { Durations } from "../runtime/durations.ts";
+import { labelTextOf } from "../runtime/exposition.ts";
+import type { Sample } from "../runtime/exposition.ts";
 import type { Logger } from "../runtime/logger.ts";
-import { Counter, Histogram } from "../runtime/metrics.ts";
+import { Counter, registerSampled } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 
 export type ApiMetrics = ReturnType<typeof createApiMetrics>;
+
+/** Seconds. */
+const DURATION_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+
+/** The answers to one method of a route. */
+interface Answers {
+  readonly labelText: string;
+  readonly byStatus: Map<number, number>;
+  readonly durations: Durations;
+}
 
 export function createApiMetrics(registry: Registry) {
   const rejections = new Counter({
@@ -15,23 +29,59 @@ export function createApiMetrics(registry: Registry) {
     registers: [registry],
   });
   for (const reason of Object.values(REASONS)) rejections.inc({ reason }, 0);
+  const answers = new Map<string, Answers>();
+  registerAnswers(registry, () => [...answers.values()]);
+
+  const answersOf = (method: string, route: string): Answers => {
+    const key = `${method} ${route}`;
+    const found = answers.get(key);
+    if (found) return found;
+    const made = newAnswers(method, route);
+    answers.set(key, made);
+    return made;
+  };
   return {
-    requests: new Counter({
-      name: "sonde_api_requests_total",
-      help: "Requests answered.",
-      labelNames: ["method", "route", "status"],
-      registers: [registry],
-    }),
-    durations: new Histogram({
-      name: "sonde_api_request_duration_seconds",
-      help: "From the arrival of a request to the end of its answer.",
-      labelNames: ["method", "route"],
-      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60],
-      registers: [registry],
-    }),
-    rejections,
+    /** `seconds`: from the arrival of the request; undefined for one that lasts as it likes. */
+    answered(method: string, route: string, status: number, seconds?: number): void {
+      const { byStatus, durations } = answersOf(method, route);
+      byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+      if (seconds !== undefined) countDuration(durations, seconds);
+      const reason = REASONS[status];
+      if (reason !== undefined) rejections.inc({ reason });
+    },
   };
 }
+
+const newAnswers = (method: string, route: string): Answers => ({
+  labelText: labelTextOf({ method, route }),
+  byStatus: new Map(),
+  durations: newDurations(DURATION_BUCKETS),
+});
+
+const DURATION = "sonde_api_request_duration_seconds";
+
+function registerAnswers(registry: Registry, all: () => readonly Answers[]): void {
+  registerSampled({
+    name: "sonde_api_requests_total",
+    help: "Requests answered.",
+    type: "counter",
+    registers: [registry],
+    samples: () => all().flatMap(countsOf),
+  });
+  registerSampled({
+    name: DURATION,
+    help: "From the arrival of a request to the end of its answer.",
+    type: "histogram",
+    registers: [registry],
+    samples: () =>
+      all()
+        .filter(({ durations }) => durations.count > 0)
+        .flatMap(({ durations, labelText }) => durationSamples(DURATION, durations, labelText)),
+  });
+}
+
+const countsOf = ({ byStatus, labelText }: Answers): Sample[] =>
+  [...byStatus].map(([status, value]) => ({ labelText: `${labelText},status="${status}"`, value }));
 
 const REASONS: Readonly<Record<number, string>> = {
   400: "invalid",
@@ -64,18 +114,13 @@ export function observeRequests(
   deps: { readonly clock: Clock; readonly log: Logger; readonly metrics: ApiMetrics },
 ): void {
   const { clock, log, metrics } = deps;
-  const instrumentsOf = createInstruments(metrics);
   const observe = (request: FastifyRequest, status: number): void => {
     request.isCounted = true;
     const end = clock.monotonic();
     const duration_ms = end - (request.began || end);
     const { method, routeOptions } = request;
     const { url: route = "unknown", config } = routeOptions;
-    const { requests, durations } = instrumentsOf(method, route, String(status));
-    requests.inc();
-    if (!config.isLasting) durations.observe(duration_ms / 1000);
-    const reason = REASONS[status];
-    if (reason !== undefined) metrics.rejections.inc({ reason });
+    metrics.answered(method, route, status, config.isLasting ? undefined : duration_ms / 1000);
     const key_id = request.principal?.key_id;
     log.debug(
       { request_id: request.id, key_id, method, route, status, duration_ms },
@@ -96,21 +141,4 @@ export function observeRequests(
     observe(request, reply.statusCode);
     done();
   });
-}
-
-/** Caches instruments, since looking up labels is most of what a metric costs. */
-function createInstruments({ requests, durations }: ApiMetrics) {
-  const make = (method: string, route: string, status: string) => ({
-    requests: requests.labels(method, route, status),
-    durations: durations.labels(method, route),
-  });
-  const made = new Map<string, ReturnType<typeof make>>();
-  return (method: string, route: string, status: string) => {
-    const key = `${method} ${route} ${status}`;
-    const found = made.get(key);
-    if (found) return found;
-    const instruments = make(method, route, status);
-    made.set(key, instruments);
-    return instruments;
-  };
 }

@@ -1,10 +1,10 @@
 // The metrics of measured calls, under the names that blackbox_exporter dashboards expect.
 import { parseInstant } from "../model/instant.ts";
 import type { Timing } from "../model/timing.ts";
+import { durationSamples } from "../runtime/durations.ts";
 import type { Sample } from "../runtime/exposition.ts";
 import { registerReading, registerSampled } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
-import { LATENCY_BUCKETS } from "./pair.ts";
 import type { Newest, Pair } from "./pair.ts";
 
 export interface CallSeries {
@@ -93,7 +93,7 @@ export function registerCallMetrics(registry: Registry, series: CallSeries): voi
   register(
     "probe_latency_seconds",
     "Total times of the results for which the call was made.",
-    latencyOf,
+    ({ latencies }, labels) => durationSamples("probe_latency_seconds", latencies, labels),
     "histogram",
   );
   registerReading(
@@ -112,21 +112,6 @@ function phasesOf({ newest, isCurrent }: Pair, labels: string): Sample[] {
     const value = seconds(newest.timing[of]);
     return value === undefined ? [] : [{ labelText: `${labels},phase="${phase}"`, value }];
   });
-}
-
-function latencyOf({ latencies, latencySum, latencyCount }: Pair, labels: string): Sample[] {
-  const bucket = (le: string, value: number): Sample => ({
-    metricName: "probe_latency_seconds_bucket",
-    labelText: `${labels},le="${le}"`,
-    value,
-  });
-  let below = 0;
-  return [
-    ...LATENCY_BUCKETS.map((bound, at) => bucket(String(bound), (below += latencies[at] ?? 0))),
-    bucket("+Inf", latencyCount),
-    { metricName: "probe_latency_seconds_sum", labelText: labels, value: latencySum },
-    { metricName: "probe_latency_seconds_count", labelText: labels, value: latencyCount },
-  ];
 }
 
 function unixTime(instant: string | undefined): number | undefined {

@@ -1,9 +1,11 @@
 // The metrics of one call at one location.
 import { categoryOf } from "../model/result.ts";
 import type { ReportedResult } from "../model/result.ts";
+import { countDuration, newDurations } from "../runtime/durations.ts";
+import type { Durations } from "../runtime/durations.ts";
 
 /** Seconds. */
-export const LATENCY_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
+const LATENCY_BUCKETS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
 /** These counters start at 0: the first result then shows as an increase. */
 const OUTCOMES = ["pass", "warning", "fail"];
@@ -24,10 +26,7 @@ export interface Pair {
   /** The labels as samples carry them; undefined until the call's name is known. */
   labelText: string | undefined;
   readonly runs: Map<string, number>;
-  /** Counts for `LATENCY_BUCKETS`, not cumulative. */
-  readonly latencies: number[];
-  latencySum: number;
-  latencyCount: number;
+  readonly latencies: Durations;
   newest: Newest | undefined;
   /** When the latest result was due, whatever its outcome. */
   lastDue: string;
@@ -41,9 +40,7 @@ export const newPair = ({ meta }: ReportedResult): Pair => ({
   target_id: meta.call_id,
   labelText: undefined,
   runs: new Map(OUTCOMES.map((outcome) => [outcome, 0])),
-  latencies: LATENCY_BUCKETS.map(() => 0),
-  latencySum: 0,
-  latencyCount: 0,
+  latencies: newDurations(LATENCY_BUCKETS),
   newest: undefined,
   lastDue: "",
   isCurrent: true,
@@ -57,17 +54,10 @@ export function countResult(pair: Pair, { meta, timing, certificate }: ReportedR
   if (meta.due_time > pair.lastDue) pair.lastDue = meta.due_time;
   if (meta.trigger === "SCHEDULE") pair.target_id = meta.workflow_id ?? meta.call_id;
   if (category === null) return;
-  if (timing.total !== null) countLatency(pair, timing.total / 1000);
+  if (timing.total !== null) countDuration(pair.latencies, timing.total / 1000);
   const time = meta.start_time ?? meta.due_time;
   if (pair.newest && time < pair.newest.time) return; // it was late
   pair.isCurrent = true;
   const { http_code } = meta;
   pair.newest = { time, passed: category === "PASS", http_code, timing, certificate };
-}
-
-function countLatency(pair: Pair, seconds: number): void {
-  const at = LATENCY_BUCKETS.findIndex((bound) => seconds <= bound);
-  if (at >= 0) pair.latencies[at] = (pair.latencies[at] ?? 0) + 1;
-  pair.latencySum += seconds;
-  pair.latencyCount += 1;
 }

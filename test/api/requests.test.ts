@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
+import { renderMetrics } from "../../src/runtime/metrics.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Sent } from "../support/api.ts";
@@ -81,7 +82,7 @@ it("counts requests by route and status", async () => {
   await api.send({ path: "/calls/a/" });
   await api.send({ path: "/calls/b/" });
   await api.send({ path: "/nowhere/" });
-  const text = await api.registry.metrics();
+  const text = await renderMetrics(api.registry, []);
   expect(text).toContain(
     'sonde_api_requests_total{method="GET",route="/api/2/calls/:id/",status="404"} 2',
   );
