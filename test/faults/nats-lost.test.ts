@@ -1,0 +1,38 @@
+// The API and readiness while NATS is down, and after it is back.
+import { expect, it } from "vitest";
+import { newApiKey } from "../../src/runtime/api-key.ts";
+import { httpExchange } from "../support/client.ts";
+import { startNatsServer } from "../support/nats-server.ts";
+import { startSonde } from "../support/process.ts";
+import { readinessOf } from "../support/service.ts";
+import { until } from "../support/until.ts";
+
+it("keeps an API without NATS ready, so that balancers still send it readers", async () => {
+  await using nats = await startNatsServer();
+  const key = newApiKey();
+  await using hub = startSonde(["serve", "--roles", "api,scheduler,aggregator"], {
+    env: { SONDE_BOOTSTRAP_KEY: key, SONDE_NATS_URL: nats.url },
+  });
+  await hub.ready();
+  const exchange = httpExchange(await hub.api(), key);
+  const newCall = { meta: { name: "a" }, request: { method: "GET", url: "http://127.0.0.1:9/" } };
+  const created = await exchange({ method: "POST", path: "/api/2/calls/", body: newCall });
+  const { id } = JSON.parse(created.text) as { readonly id: string };
+
+  await nats.kill();
+  const away = [{ part: "bus", reason: expect.stringMatching(/^NATS at nats:.*: reconnecting/) }];
+  await until(async () => {
+    expect(await readinessOf(hub)).toEqual({
+      ok: true,
+      body: { status: "ready", degraded: away },
+    });
+  });
+  const run = { path: `/api/2/calls/${id}/run/`, body: { location_id: "local" } };
+  expect((await exchange({ method: "GET", path: `/api/2/calls/${id}/` })).status).toBe(200);
+  expect((await exchange({ method: "POST", ...run })).status).toBe(503);
+
+  await nats.restart();
+  await until(async () =>
+    expect(await readinessOf(hub)).toEqual({ ok: true, body: { status: "ready" } }),
+  );
+});
