@@ -24,8 +24,10 @@ export async function openSlots(
   renew: Renew,
 ): Promise<number | undefined> {
   let now: number | undefined = start;
-  for (const opening of await options.store.slots.list({ late: false }))
-    if (now !== undefined) now = await open(options, opening, now, renew);
+  for (const opening of await options.store.slots.list({ late: false })) {
+    now = await open(options, opening, renew);
+    if (now === undefined) break;
+  }
   return now;
 }
 
@@ -43,11 +45,9 @@ export async function recordLateRuns(
   const { slots } = options.store;
   let left = await slots.countLate();
   options.metrics.lateSlots.set(left);
-  let now: number | undefined = start;
   for (let page; (page = await slots.list({ late: true, limit: LATE_AT_ONCE })).length > 0;)
     for (const opening of page) {
-      now = await open(options, opening, now, renewInTime);
-      if (now === undefined) return;
+      if ((await open(options, opening, renewInTime)) === undefined) return;
       options.metrics.lateSlots.set((left -= 1));
     }
 }
@@ -55,17 +55,17 @@ export async function recordLateRuns(
 async function open(
   options: SchedulerParts,
   opening: Opening,
-  start: number,
   renew: Renew,
 ): Promise<number | undefined> {
   const { log, metrics } = options;
-  let [now, runs]: [number | undefined, number] = [start, 0];
-  while (now !== undefined) {
-    const more = await openPage(options, opening);
+  let runs = 0;
+  let more: number | undefined;
+  let now: number | undefined;
+  do {
+    more = await openPage(options, opening);
     now = await renew();
-    if (more === undefined) break;
-    runs += more;
-  }
+    runs += more ?? 0;
+  } while (more !== undefined && now !== undefined);
   const slot = new Date(opening.slot).toISOString();
   if (opening.late) countMissed(options, "scheduler_down", runs);
   else metrics.runs.inc(runs);
