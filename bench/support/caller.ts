@@ -6,7 +6,6 @@ import { createSecureContext } from "node:tls";
 import { Agent, request } from "undici";
 import { parseEgressAllow } from "../../src/net/egress.ts";
 import { createHttpCaller } from "../../src/agent/http/http-call.ts";
-import { prepareRun } from "../../src/agent/prepare-run.ts";
 import { makeRun } from "../../src/agent/make-run.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
@@ -103,8 +102,7 @@ function agentCall(url: string, ca: string): () => Promise<void> {
   const none = (): Promise<void> => Promise.resolve();
   const control = { pause: none, resume: none, chore: none };
   return async () => {
-    const run = prepareRun(settings, tickFor(url, "run"));
-    const { results } = await makeRun(settings, run, control);
+    const { results } = await makeRun(settings, tickFor(url, "run"), control);
     if (results[0]?.meta.result !== "COMPLETE")
       throw new Error(results[0]?.meta.message ?? "failed");
   };

@@ -9,7 +9,6 @@ import { createMessages } from "./messages.ts";
 import type { Message } from "./messages.ts";
 import type { AgentMetrics } from "./metrics.ts";
 import type { Claim } from "./places.ts";
-import { prepareRun } from "./prepare-run.ts";
 import type { KeptReports } from "./reporting/kept-reports.ts";
 import type { ReportPublisher } from "./reporting/report-publisher.ts";
 import type { RunLog } from "./run-log.ts";
@@ -212,7 +211,7 @@ async function runInTime(
   if (!isTooLate) metrics.startLateness.observe(Math.max(0, lateness) / 1000);
   const report = isTooLate
     ? missedReport(settings, tick, received)
-    : await makeRun(settings, prepareRun(settings, tick), control);
+    : await makeRun(settings, tick, control);
   runLog.ended(report, tick, lateness);
   return report;
 }

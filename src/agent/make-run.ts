@@ -1,5 +1,5 @@
-// Makes the calls of a prepared run, one after another, and its report. A single call is a run of
-// one step; a workflow also has its own result, and limits the time of its calls.
+// Makes the calls of a run, one after another, and its report. A single call is a run of one step;
+// a workflow also has its own result, and limits the time of its calls.
 import { keptContext } from "../model/context.ts";
 import { formatInstant } from "../model/instant.ts";
 import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-without-call.ts";
@@ -14,7 +14,7 @@ import { createDeadline } from "../runtime/deadline.ts";
 import type { HttpCaller } from "./http/http-call.ts";
 import { credentialsIn } from "./http/http-request.ts";
 import { prepareRequest } from "./prepare-request.ts";
-import { agentFault, logFault } from "./prepare-run.ts";
+import { agentFault, logFault, prepareRun } from "./prepare-run.ts";
 import type { Fault, Run, Step } from "./prepare-run.ts";
 import { createRenewedCredentials } from "./renewed-credentials.ts";
 import type { CredentialsSettings } from "./renewed-credentials.ts";
@@ -46,11 +46,11 @@ const isWorkflow = (tick: Tick): tick is WorkflowTick => tick.workflow != null;
 /** Makes the calls now. Rejects only on `control.cancel`, with its reason. */
 export async function makeRun(
   settings: RunSettings,
-  run: Run,
+  tick: Tick,
   control: RunControl,
 ): Promise<RunReport> {
   const { clock, reporter } = settings;
-  const { tick } = run;
+  const run = prepareRun(settings, tick);
   const [start, began] = [clock.now(), clock.monotonic()];
   const late = isLate(tick, start);
   const results = await makeCalls(settings, run, late, control);

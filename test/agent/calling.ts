@@ -9,7 +9,6 @@ import type { CallOutcome } from "../../src/agent/http/http-call.ts";
 import { createHostResolver } from "../../src/net/resolve-host.ts";
 import type { HostResolver } from "../../src/net/resolve-host.ts";
 import { timingOf } from "../../src/agent/http/trace.ts";
-import { prepareRun } from "../../src/agent/prepare-run.ts";
 import { makeRun } from "../../src/agent/make-run.ts";
 import type { RunControl, RunSettings } from "../../src/agent/make-run.ts";
 import type { RunReport } from "../../src/model/result.ts";
@@ -84,7 +83,7 @@ export const runTick = (
   tick: Tick,
   control: Partial<RunControl> = {},
 ): Promise<RunReport> =>
-  makeRun(settings, prepareRun(settings, tick), {
+  makeRun(settings, tick, {
     pause: (ms) => settings.clock.pause(ms, control.cancel),
     resume: () => Promise.resolve(),
     chore: () => Promise.resolve(),
