@@ -6,7 +6,6 @@ import { resultWithoutCall, workflowResultWithoutCalls } from "../model/result-w
 import { createMask } from "../model/mask.ts";
 import { missedMessage } from "../model/missed.ts";
 import type { Result, RunReport } from "../model/result.ts";
-import { isLate } from "../model/tick.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import { timeOfCalls } from "../model/time-limits.ts";
 import { stopsWorkflow } from "../model/workflow-result.ts";
@@ -50,15 +49,14 @@ export async function makeRun(
   control: RunControl,
 ): Promise<RunReport> {
   const { clock, reporter } = settings;
-  const run = prepareRun(settings, tick);
   const [start, began] = [clock.now(), clock.monotonic()];
-  const late = isLate(tick, start);
-  const results = await makeCalls(settings, run, late, control);
+  const run = prepareRun(settings, tick, start);
+  const results = await makeCalls(settings, run, control);
   if (!isWorkflow(tick)) return reportOf(reporter, tick, results);
   const whole = resultOfWorkflow(reporter, tick, results, {
     start_time: formatInstant(start),
     end_time: formatInstant(start + clock.monotonic() - began),
-    is_late: late,
+    is_late: run.isLate,
   });
   const report = reportOf(reporter, tick, results, whole);
   if (Object.keys(tick.context).length === 0) return report;
@@ -67,12 +65,7 @@ export async function makeRun(
 }
 
 /** A workflow's time limit runs only during its calls, not during the waits between them. */
-async function makeCalls(
-  settings: RunSettings,
-  run: Run,
-  late: boolean,
-  control: RunControl,
-): Promise<Result[]> {
+async function makeCalls(settings: RunSettings, run: Run, control: RunControl): Promise<Result[]> {
   const { callsLimitMs, clock } = settings;
   const { tick, steps } = run;
   const { workflow } = tick;
@@ -102,7 +95,7 @@ async function makeCalls(
     const current = withPrevious(tick, results.at(-1));
     const began = clock.monotonic();
     const call = (end: AbortSignal | undefined): Promise<Result> =>
-      makeCall(settings, { ...run, tick: current }, step, late, { ...control, cancel: end });
+      makeCall(settings, { ...run, tick: current }, step, { ...control, cancel: end });
     const result = await within(leftMs, control.cancel, call);
     leftMs -= clock.monotonic() - began;
     if (!result)
@@ -149,9 +142,8 @@ function withPrevious(tick: Tick, previous: Result | undefined): Tick {
 /** Rejects only on `control.cancel`, with its reason. */
 async function makeCall(
   settings: RunSettings,
-  { tick, cookies, secrets: ofRun }: Run,
+  { tick, isLate, cookies, secrets: ofRun }: Run,
   { call, behaviour, fault }: Step,
-  late: boolean,
   { cancel, chore }: RunControl,
 ): Promise<Result> {
   const { clock, caller, reporter, version } = settings;
@@ -168,7 +160,7 @@ async function makeCall(
     const requests = [...made.hops, made.last].map((trace) => trace.request);
     const sent = [...secrets, ...requests.flatMap(credentialsIn)];
     for (const secret of sent) ofRun.add(secret);
-    const facts = { outcome: made, note, start, isLate: late, secrets: sent };
+    const facts = { outcome: made, note, start, isLate, secrets: sent };
     return resultOfCall(reporter, tick, call, facts);
   } catch (cause) {
     cancel?.throwIfAborted();

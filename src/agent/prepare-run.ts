@@ -2,6 +2,7 @@
 import { DEFAULT_BEHAVIOUR, readBehaviour } from "../model/behaviour.ts";
 import type { Behaviour } from "../model/behaviour.ts";
 import type { ResultCode } from "../model/result.ts";
+import { isLate } from "../model/tick.ts";
 import type { Tick, TickCall } from "../model/tick.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Logger } from "../runtime/logger.ts";
@@ -16,6 +17,7 @@ export interface PrepareSettings {
 /** A tick that can start at once. */
 export interface Run {
   readonly tick: Tick;
+  readonly isLate: boolean;
   /** In the order in which they are made. */
   readonly steps: readonly Step[];
   /** Default: each call has its own. */
@@ -36,8 +38,10 @@ export interface Fault {
   readonly message: string;
 }
 
-export const prepareRun = (settings: PrepareSettings, tick: Tick): Run => ({
+/** `start`: when the run starts, in epoch milliseconds. */
+export const prepareRun = (settings: PrepareSettings, tick: Tick, start: number): Run => ({
   tick,
+  isLate: isLate(tick, start),
   steps: tick.calls.map((call) => stepOf(settings, call)),
   secrets: new Set(),
   ...(tick.workflow?.handle_cookies && { cookies: createCookies(settings.clock) }),
