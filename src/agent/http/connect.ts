@@ -10,7 +10,6 @@ import { hostPortOf } from "../../net/host-port.ts";
 import type { HostPort } from "../../net/host-port.ts";
 import type { HostResolver } from "../../net/resolve-host.ts";
 import { isUsable } from "../../runtime/client-certificate.ts";
-import type { Clock } from "../../runtime/clock.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { dial } from "./dial.ts";
@@ -25,7 +24,6 @@ interface Refusal extends HostPort {
 }
 
 export interface Network {
-  readonly clock: Clock;
   readonly egress: EgressRules;
   readonly resolver: HostResolver;
   /** For refused targets. */
@@ -52,14 +50,14 @@ export async function connect(network: Network, trace: Trace, attempt: Attempt):
   const permitted = addresses.filter((one) => network.egress.allows(one, port));
   if (permitted.length === 0) throw refusal(network, trace, { host, port, addresses });
   const secureContext = contextOf(network, trace.request);
-  const { clock } = network;
+  const { clock } = trace;
   const started = clock.monotonic();
-  const socket = await dial(permitted, port, { clock, trace, deadline });
+  const socket = await dial(permitted, port, { trace, deadline });
   trace.phases.tcp = clock.monotonic() - started;
   trace.sourceIp = socket.localAddress ?? null;
   trace.destIp = socket.remoteAddress ?? null;
   if (url.protocol !== "https:") return socket;
-  return await secure(clock, trace, { socket, host, secureContext, insecureTls, deadline });
+  return await secure(trace, { socket, host, secureContext, insecureTls, deadline });
 }
 
 /**
@@ -100,12 +98,13 @@ const saysItsAddress = (host: string): boolean =>
   isIP(host) !== 0 || /(?:^|\.)localhost\.?$/.test(host);
 
 async function lookUp(
-  { clock, resolver }: Network,
+  { resolver }: Network,
   trace: Trace,
   host: string,
   deadline: Deadline,
 ): Promise<string[]> {
   if (isIP(host) !== 0) return [host];
+  const { clock } = trace;
   const started = clock.monotonic();
   const cancel = new AbortController();
   const onHeld = (ms: number): void => void (trace.held += ms);

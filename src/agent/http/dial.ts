@@ -1,7 +1,6 @@
 // Dials a target's addresses over TCP, one after another.
 import { connect, isIP } from "node:net";
 import type { Socket } from "node:net";
-import type { Clock } from "../../runtime/clock.ts";
 import { startTimer } from "../../runtime/deadline.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, connectFailure } from "./failure.ts";
@@ -15,7 +14,6 @@ const MAX_ADDRESSES = 6;
 const ATTEMPT_MS = 2000;
 
 export interface Dialling {
-  readonly clock: Clock;
   readonly trace: Trace;
   /** Ends the attempt, as a timeout of connecting. */
   readonly deadline: Deadline;
@@ -68,14 +66,14 @@ function dialOne(
   address: string,
   port: number,
   limitMs: number | null,
-  { clock, trace, deadline }: Dialling,
+  { trace, deadline }: Dialling,
 ): Promise<Socket> {
   const target = isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`;
   return new Promise((resolve, reject) => {
     const socket = connect({ host: address, port, noDelay: true });
     let endWait: (() => void) | undefined;
     // Node sends the SYN in the next tick.
-    process.nextTick(() => (endWait = beginWait(trace, clock)));
+    process.nextTick(() => (endWait = beginWait(trace)));
     let settled = false;
     const settle = (): void => {
       settled = true;

@@ -5,7 +5,6 @@ import { Client } from "undici";
 import type { Dispatcher } from "undici";
 import { limitReading } from "../../net/limit-reading.ts";
 import { watchStart } from "../../net/response-start.ts";
-import type { Clock } from "../../runtime/clock.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, exchangeFailure } from "./failure.ts";
 import type { HttpRequest } from "./http-request.ts";
@@ -25,13 +24,8 @@ const WINDOW_BYTES = 48 * 1024;
  * Resolves when the whole body has arrived and is decoded; rejects with a `CallFailure`. The caller
  * destroys the socket.
  */
-export function exchange(
-  socket: Socket,
-  trace: Trace,
-  clock: Clock,
-  deadline: Deadline,
-): Promise<void> {
-  const timer = timePhases(trace, clock);
+export function exchange(socket: Socket, trace: Trace, deadline: Deadline): Promise<void> {
+  const timer = timePhases(trace);
   return new Promise((resolve, reject) => {
     let failed = false;
     const settle = (failure?: CallFailure): void => {
@@ -42,7 +36,7 @@ export function exchange(
       reject(failure);
       socket.destroy();
     };
-    const response = receive(trace, clock, settle);
+    const response = receive(trace, settle);
     const expire = (): void => settle(overdue(trace));
     if (deadline.isOver()) return expire();
     deadline.watch(expire);
@@ -80,8 +74,8 @@ export function exchange(
 }
 
 /** Times the phases of an exchange that begins now. */
-function timePhases(trace: Trace, clock: Clock) {
-  const { phases } = trace;
+function timePhases(trace: Trace) {
+  const { clock, phases } = trace;
   const began = clock.monotonic();
   let [uploadedAt, firstByteAt] = [began, began];
   let endWait: (() => void) | undefined;
@@ -93,7 +87,7 @@ function timePhases(trace: Trace, clock: Clock) {
     uploaded: (): void => {
       if (phases.upload !== null) return;
       endUpload();
-      endWait = beginWait(trace, clock);
+      endWait = beginWait(trace);
     },
     firstByte: (): void => {
       if (phases.processing !== null) return;
@@ -104,7 +98,7 @@ function timePhases(trace: Trace, clock: Clock) {
       endWait?.();
     },
     complete(bytes: number): void {
-      endTrace(trace, clock);
+      endTrace(trace);
       if (bytes <= WINDOW_BYTES) endWait?.();
       phases.download = trace.ended - firstByteAt;
     },

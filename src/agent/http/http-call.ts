@@ -53,14 +53,8 @@ export function createHttpCaller({
   uplinkCheck = [],
   log,
 }: HttpCallerSettings) {
-  const network: Network = {
-    clock,
-    egress,
-    resolver,
-    log,
-    ca,
-    secureContext: createSecureContext({ ca }),
-  };
+  const secureContext = createSecureContext({ ca });
+  const network: Network = { egress, resolver, log, ca, secureContext };
   const uplink = createUplink({ addresses: uplinkCheck, clock, resolver });
   return {
     /**
@@ -114,7 +108,7 @@ async function followToEnd(
   progress: Progress,
   { request, behaviour, attempt, cookies }: Plan,
 ): Promise<void> {
-  const { clock } = network;
+  const { clock } = progress.last;
   let [own, jar] = [request, cookies];
   const newer = new Set<string>();
   for (;;) {
@@ -142,13 +136,13 @@ async function visit(
   try {
     const socket = await connect(network, trace, attempt);
     try {
-      await exchange(socket, trace, network.clock, attempt.deadline);
+      await exchange(socket, trace, attempt.deadline);
     } finally {
       socket.destroy();
     }
   } catch (cause) {
     // A body that arrived whole but does not decode ended the exchange with its last byte.
-    if (trace.phases.download === null) endTrace(trace, network.clock);
+    if (trace.phases.download === null) endTrace(trace);
     // The time it took would reveal why the name has no address.
     if (cause instanceof CallFailure && cause.code === "dns_not_found") trace.ended = trace.started;
     throw hops.length > 0 ? ofRedirect(cause) : cause;

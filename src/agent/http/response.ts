@@ -4,7 +4,6 @@ import type { Dispatcher } from "undici";
 import { MAX_CONTENT_BYTES, withoutText } from "../../model/content.ts";
 import type { Content } from "../../model/content.ts";
 import type { KeyValue } from "../../model/fields.ts";
-import type { Clock } from "../../runtime/clock.ts";
 import { createBodyDecoder, knownCodings, MAX_CODINGS } from "./decode-body.ts";
 import type { BodyDecoder } from "./decode-body.ts";
 import { CallFailure } from "./failure.ts";
@@ -19,7 +18,7 @@ export const MAX_RESPONSE_BYTES = 2 * MAX_BODY_BYTES;
 type Controller = Pick<Dispatcher.DispatchController, "rawHeaders" | "pause" | "resume">;
 
 /** Calls `settle` with a failure, or without one when the body is complete and decoded. */
-export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailure) => void) {
+export function receive(trace: Trace, settle: (failure?: CallFailure) => void) {
   let codings: readonly string[] = [];
   let decoder: BodyDecoder | undefined;
   let size = 0;
@@ -39,7 +38,7 @@ export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailu
     if (decoder.write(chunk)) return;
     // If paused after the last byte, undici would treat the close that follows as premature.
     if (isWhole()) return;
-    pauseFor(decoder, controller, trace, clock);
+    pauseFor(decoder, controller, trace);
   };
 
   const finish = (): void => {
@@ -81,11 +80,11 @@ export function receive(trace: Trace, clock: Clock, settle: (failure?: CallFailu
 }
 
 /** Stops reading until the decoder is ready: the agent's delay, not the target's. */
-function pauseFor(decoder: BodyDecoder, controller: Controller, trace: Trace, clock: Clock): void {
+function pauseFor(decoder: BodyDecoder, controller: Controller, trace: Trace): void {
   controller.pause();
-  const paused = clock.monotonic();
+  const paused = trace.clock.monotonic();
   decoder.onceReady(() => {
-    trace.held += clock.monotonic() - paused;
+    trace.held += trace.clock.monotonic() - paused;
     controller.resume();
   });
 }

@@ -8,7 +8,6 @@ import { formatInstant } from "../../model/instant.ts";
 import type { Certificate } from "../../model/certificate.ts";
 import { DAY_MS } from "../../model/periods.ts";
 import { systemClock } from "../../runtime/clock.ts";
-import type { Clock } from "../../runtime/clock.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, handshakeFailure, OF_AUTHORITY } from "./failure.ts";
 import { beginWait } from "./trace.ts";
@@ -26,9 +25,10 @@ export interface Handshake {
  * Rejects with a `CallFailure` before anything is sent to an untrusted server, and destroys the
  * socket.
  */
-export async function secure(clock: Clock, trace: Trace, handshake: Handshake): Promise<Socket> {
+export async function secure(trace: Trace, handshake: Handshake): Promise<Socket> {
+  const { clock } = trace;
   const started = clock.monotonic();
-  const { secured, certificate } = await shakeHands(clock, trace, handshake);
+  const { secured, certificate } = await shakeHands(trace, handshake);
   const ended = clock.monotonic();
   try {
     trace.certificate = certificate ? shownCertificate(certificate, clock.now()) : null;
@@ -49,7 +49,6 @@ interface Secured {
 }
 
 function shakeHands(
-  clock: Clock,
   trace: Trace,
   { socket, host, secureContext, deadline }: Handshake,
 ): Promise<Secured> {
@@ -64,7 +63,7 @@ function shakeHands(
       // Checked afterwards: if Node rejected the certificate, it could not be reported.
       rejectUnauthorized: false,
     });
-    const endWait = beginWait(trace, clock);
+    const endWait = beginWait(trace);
     let certificate: X509Certificate | undefined;
     // Node takes it out of the chain: a second read would return the issuer's.
     const readOnce = () => (certificate ??= secured.getPeerX509Certificate());

@@ -10,6 +10,8 @@ import type { Clock } from "../../runtime/clock.ts";
 
 export interface Trace {
   readonly request: HttpRequest;
+  /** Measures the exchange. */
+  readonly clock: Clock;
   /** Milliseconds; null for a phase that was not reached or not completed. */
   readonly phases: Record<Phase, number | null>;
   /** Monotonic instants. */
@@ -53,6 +55,7 @@ export function newTrace(
   const [started, busy] = [clock.monotonic(), clock.busy()];
   return {
     request,
+    clock,
     phases: { ...NO_PHASES },
     started,
     ended: started,
@@ -72,9 +75,9 @@ export function newTrace(
   };
 }
 
-export function endTrace(trace: Trace, clock: Clock): void {
-  trace.ended = clock.monotonic();
-  trace.busyAtEnd = clock.busy();
+export function endTrace(trace: Trace): void {
+  trace.ended = trace.clock.monotonic();
+  trace.busyAtEnd = trace.clock.busy();
 }
 
 /**
@@ -82,7 +85,8 @@ export function endTrace(trace: Trace, clock: Clock): void {
  * answer, and again on a later event for which the target did not wait for the agent: the last call
  * counts. What the thread did until then delayed that event only if it could not look for it.
  */
-export function beginWait(trace: Trace, clock: Clock): () => void {
+export function beginWait(trace: Trace): () => void {
+  const { clock } = trace;
   const [spared, busy] = [trace.spared, clock.busy()];
   return () => void (trace.spared = spared + Math.max(0, clock.busyAtLastLook() - busy));
 }
