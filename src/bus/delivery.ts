@@ -34,7 +34,7 @@ export interface Observer {
 }
 
 /** Handles each message by itself. */
-export function receiveTicks(
+export function createTickReceiver(
   handler: (ticks: readonly Tick[]) => Promise<void>,
   { log }: Observer,
 ): Receiver<readonly Tick[]> {
@@ -68,7 +68,7 @@ interface Gathered {
 }
 
 /** Handles one batch at a time; the pauses between rejections grow. */
-export function receiveReports(
+export function createReportReceiver(
   handler: (reports: readonly RunReport[]) => Promise<void>,
   { log }: Observer,
 ): Receiver<readonly RunReport[]> {

@@ -7,7 +7,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { BacklogAt, Bus } from "./bus.ts";
 import { locationOf, REPORT_MAX_AGE_MS, reportKey, TICK_MAX_AGE_MS, tickKey } from "./bus.ts";
 import type { Observer } from "./delivery.ts";
-import { receiveReports, receiveTicks } from "./delivery.ts";
+import { createReportReceiver, createTickReceiver } from "./delivery.ts";
 import { createQuestionLines } from "./questions.ts";
 import { createQueue } from "./queue.ts";
 import type { Queue } from "./queue.ts";
@@ -45,12 +45,12 @@ export function createInProcessBus(options: InProcessBusOptions): Bus {
       if (batch.length > 0) ticksOf(locationOf(batch)).publish(batch);
     },
     consumeTicks: async (locationId, handler) =>
-      ticksOf(locationId).attach(receiveTicks(handler, options)),
+      ticksOf(locationId).attach(createTickReceiver(handler, options)),
     async publishReports(batch) {
       refuseIfClosed();
       if (batch.length > 0) reports.publish(batch);
     },
-    consumeReports: async (handler) => reports.attach(receiveReports(handler, options)),
+    consumeReports: async (handler) => reports.attach(createReportReceiver(handler, options)),
     reportsSafe: () => reports.emptied(),
     ...questions,
     async backlog() {

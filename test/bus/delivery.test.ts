@@ -1,13 +1,13 @@
 // How messages reach handlers, apart from any bus.
 import { expect, it } from "vitest";
-import { receiveReports } from "../../src/bus/delivery.ts";
+import { createReportReceiver } from "../../src/bus/delivery.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 
 it("gives back the messages that wait when a stopping consumer's handler rejects", async () => {
   const reports = [{ run_id: "run" } as RunReport];
   let handled = 0;
-  const receiver = receiveReports(
+  const receiver = createReportReceiver(
     async () => {
       handled += 1;
       receiver.stop();

@@ -7,7 +7,7 @@ import { checkLocationId } from "../../model/location.ts";
 import { locationOf } from "../bus.ts";
 import type { Bus, BusStatus, HeartbeatHandler, QuestionHandler } from "../bus.ts";
 import type { Content, MessageKind } from "../delivery.ts";
-import { receiveReports, receiveTicks } from "../delivery.ts";
+import { createReportReceiver, createTickReceiver } from "../delivery.ts";
 import { createQuestionListener } from "../questions.ts";
 import type { Question } from "../questions.ts";
 import { readBacklog } from "./backlog.ts";
@@ -109,9 +109,8 @@ function createBus(
   access: StreamAccess,
 ): Bus {
   const { clock, log, sealerOf, ackWaitMs = ACK_WAIT_MS } = options;
-  const receiveAtHub = createHubOpener(options);
+  const hubReader = createHubOpener(options);
   const opener = createAgentOpener(options);
-  const { keyCheck } = opener;
   const questionsLink = { link, sealerOf, opener };
   const room = watchRoom(options);
   const watch = watchConnection(link, clock, options.streams !== undefined);
@@ -121,7 +120,7 @@ function createBus(
   function answer<Q extends Question, A>(to: Questions<Q, A>, handler: QuestionHandler<Q, A>) {
     const { kind, decode } = to;
     const listener = createQuestionListener(kind, handler, options);
-    return consumers.add(listen(questionsLink, to, receiveAtHub(kind, decode), listener));
+    return consumers.add(listen(questionsLink, to, hubReader(kind, decode), listener));
   }
   async function close(): Promise<void> {
     watch.close();
@@ -139,14 +138,15 @@ function createBus(
     },
     async consumeTicks(locationId, handler) {
       const spec = tickConsumer(checkLocationId(locationId));
-      const read = opener.receive("ticks", decodeTicks);
-      return consumers.pull(spec, { read, receiver: receiveTicks(handler, options), keyCheck });
+      const read = opener.reader("ticks", decodeTicks);
+      const receiver = createTickReceiver(handler, options);
+      return consumers.pull(spec, { read, receiver, keyCheck: opener.keyCheck });
     },
     publishReports: (reports) => publish(publisher, REPORTS, reports),
     consumeReports: async (handler) =>
       consumers.pull(REPORT_CONSUMER, {
-        read: receiveAtHub("reports", decodeReports),
-        receiver: receiveReports(handler, options),
+        read: hubReader("reports", decodeReports),
+        receiver: createReportReceiver(handler, options),
         maxBytes: MAX_REPORT_BYTES,
       }),
     reportsSafe: () => Promise.resolve(),
@@ -154,7 +154,7 @@ function createBus(
     consumeHeartbeats: async (handler) => answer(HEARTBEATS, keepingConsumer(access, handler)),
     requestCredentials: (request) => ask(questionsLink, CREDENTIALS, request),
     consumeCredentialsRequests: async (handler) => answer(CREDENTIALS, handler),
-    status: () => statusOf(link, [watch, consumers, keyCheck], room.fault()),
+    status: () => statusOf(link, [watch, consumers, opener.keyCheck], room.fault()),
     backlog: () => readBacklog(link, clock),
     connection: () => watch.read(),
     seenAt: () => link.connection.info?.client_ip ?? "",

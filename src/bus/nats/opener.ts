@@ -58,7 +58,7 @@ export function createAgentOpener(options: OpenerOptions) {
 
   return {
     keyCheck,
-    receive:
+    reader:
       <T>(kind: MessageKind, decode: Decode<T>) =>
       ({ subject, data }: ReceivedMessage): Received<T> => {
         const locationId = locationOfSubject(subject);
