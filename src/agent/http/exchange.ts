@@ -8,7 +8,7 @@ import { watchStart } from "../../net/response-start.ts";
 import type { Deadline } from "../../runtime/deadline.ts";
 import { CallFailure, exchangeFailure } from "./failure.ts";
 import type { HttpRequest } from "./http-request.ts";
-import { MAX_RESPONSE_BYTES, receive } from "./response.ts";
+import { createResponseReceiver, MAX_RESPONSE_BYTES } from "./response.ts";
 import { beginWait, endTrace } from "./trace.ts";
 import type { Trace } from "./trace.ts";
 
@@ -25,7 +25,7 @@ const WINDOW_BYTES = 48 * 1024;
  * destroys the socket.
  */
 export function exchange(socket: Socket, trace: Trace, deadline: Deadline): Promise<void> {
-  const timer = timePhases(trace);
+  const timer = createPhaseTimer(trace);
   return new Promise((resolve, reject) => {
     let failed = false;
     const settle = (failure?: CallFailure): void => {
@@ -36,7 +36,7 @@ export function exchange(socket: Socket, trace: Trace, deadline: Deadline): Prom
       reject(failure);
       socket.destroy();
     };
-    const response = receive(trace, settle);
+    const response = createResponseReceiver(trace, settle);
     const expire = (): void => settle(overdue(trace));
     if (deadline.isOver()) return expire();
     deadline.watch(expire);
@@ -74,7 +74,7 @@ export function exchange(socket: Socket, trace: Trace, deadline: Deadline): Prom
 }
 
 /** Times the phases of an exchange that begins now. */
-function timePhases(trace: Trace) {
+function createPhaseTimer(trace: Trace) {
   const { clock, phases } = trace;
   const began = clock.monotonic();
   let [uploadedAt, firstByteAt] = [began, began];

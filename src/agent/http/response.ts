@@ -18,7 +18,7 @@ export const MAX_RESPONSE_BYTES = 2 * MAX_BODY_BYTES;
 type Controller = Pick<Dispatcher.DispatchController, "rawHeaders" | "pause" | "resume">;
 
 /** Calls `settle` with a failure, or without one when the body is complete and decoded. */
-export function receive(trace: Trace, settle: (failure?: CallFailure) => void) {
+export function createResponseReceiver(trace: Trace, settle: (failure?: CallFailure) => void) {
   let codings: readonly string[] = [];
   let decoder: BodyDecoder | undefined;
   let size = 0;

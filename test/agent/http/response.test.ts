@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { expect, it, vi } from "vitest";
 import type { CallFailure } from "../../../src/agent/http/failure.ts";
-import { receive } from "../../../src/agent/http/response.ts";
+import { createResponseReceiver } from "../../../src/agent/http/response.ts";
 import { newTrace } from "../../../src/agent/http/trace.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { requestOf } from "../calling.ts";
@@ -10,7 +10,7 @@ import { requestOf } from "../calling.ts";
 it("a freed response receives and decodes nothing", () => {
   const trace = newTrace(requestOf("http://a.example/"), systemClock);
   const reported: (string | CallFailure)[] = [];
-  const response = receive(trace, (failure) => reported.push(failure ?? "done"));
+  const response = createResponseReceiver(trace, (failure) => reported.push(failure ?? "done"));
   const controller = {
     rawHeaders: ["content-encoding", "gzip"].map((text) => Buffer.from(text)),
     // Only a decoder would pause.
@@ -27,7 +27,7 @@ it("a freed response receives and decodes nothing", () => {
 
 it("the wait for a decoder counts as the agent's", async () => {
   const trace = newTrace(requestOf("http://a.example/"), systemClock);
-  const response = receive(trace, () => undefined);
+  const response = createResponseReceiver(trace, () => undefined);
   const [paused, resumed] = [vi.fn(), Promise.withResolvers<void>()];
   const controller = {
     rawHeaders: ["content-encoding", "gzip"].map((text) => Buffer.from(text)),
