@@ -8,7 +8,7 @@ import { PHASES } from "../../src/model/timing.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { inTransaction } from "../../src/store/database.ts";
 import type { Database } from "../../src/store/database.ts";
-import { changeStats, statChanges } from "../../src/store/stats/fold.ts";
+import { statChanges, storeStatChanges } from "../../src/store/stats/fold.ts";
 import { numberNames } from "../../src/store/names.ts";
 import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
@@ -45,7 +45,7 @@ const fold = (database: Database, results: readonly CountedResult[]): Promise<vo
       result,
     ]);
     const numberOf = await numberNames(transaction, [...KEPT_KINDS, ...names]);
-    await changeStats(transaction, statChanges(results, [], numberOf));
+    await storeStatChanges(transaction, statChanges(results, [], numberOf));
   });
 
 /** Each makes up one in a hundred results; the rest are COMPLETE. */

@@ -11,7 +11,7 @@ import { takeExcluded } from "../bulk.ts";
 import type { BulkInsert, BulkRow } from "../bulk.ts";
 import type { Database } from "../database.ts";
 import { insertRows, isAmong, meanwhile } from "../database.ts";
-import { changeStats, statChanges } from "../stats/fold.ts";
+import { statChanges, storeStatChanges } from "../stats/fold.ts";
 import type { CountedPlace } from "../stats/fold.ts";
 import { namesOf, numberNames } from "../names.ts";
 import type { PendingRun } from "../records.ts";
@@ -178,7 +178,7 @@ export async function storeOutcomes(
     statChanges(counted, replaced, numberOf),
   );
   await insertRows(database, INSERT_WORKFLOW_RESULTS, outcomes.flatMap(toWorkflowRow));
-  await changeStats(database, changes);
+  await storeStatChanges(database, changes);
   await markLate(database, [...counted, ...replaced], numberOf);
   const workflows = outcomes.flatMap(({ workflow }) => workflow ?? []);
   await noteRecorded(database, results, workflows);

@@ -19,8 +19,8 @@ export type CountedPlace = Pick<CountedResult, "call_id" | "location_id" | "resu
 
 type NumberOf = (name: string) => number;
 
-/** Makes the changes of `statChanges`. */
-export async function changeStats(
+/** Call it in a transaction. */
+export async function storeStatChanges(
   database: Database,
   changes: readonly StatChange[],
 ): Promise<void> {
