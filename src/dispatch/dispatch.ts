@@ -43,8 +43,8 @@ export async function dispatch(
   );
   await store.pendingRuns.markHeldBack(manualOnes(held));
   await plan(store, runs, ready);
-  const unfit = await publish(dispatcher, ready);
-  const tooLarge = runs.filter(({ result_id }) => unfit.has(result_id));
+  const tooLargeIds = await publish(dispatcher, ready);
+  const tooLarge = runs.filter(({ result_id }) => tooLargeIds.has(result_id));
   for (const run of tooLarge) waiting.forget(run);
   if (tooLarge.length > 0) await store.results.recordUnreported(tooLarge.map(tooLargeToRun));
 }
@@ -104,17 +104,17 @@ const longestMs = ({ calls, workflow }: Tick): number =>
 
 /** Returns the ids of the runs whose ticks are too large for the bus. */
 async function publish({ store, bus }: Dispatcher, ticks: readonly Tick[]): Promise<Set<string>> {
-  const refused = new Set<string>();
+  const tooLarge = new Set<string>();
   const published: string[] = [];
   const outcomes = await Promise.allSettled(
     groupTicks(ticks).map(async (group) => {
-      for (const id of await publishGroup(bus, group)) refused.add(id);
-      published.push(...group.map((tick) => tick.result_id).filter((id) => !refused.has(id)));
+      for (const id of await publishGroup(bus, group)) tooLarge.add(id);
+      published.push(...group.map((tick) => tick.result_id).filter((id) => !tooLarge.has(id)));
     }),
   );
   await store.pendingRuns.markPublished(published);
   for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
-  return refused;
+  return tooLarge;
 }
 
 async function publishGroup(bus: Bus, group: readonly Tick[]): Promise<readonly string[]> {
