@@ -1,8 +1,8 @@
 // Decides which pairs of a call and a location have series.
 import type { ReportedResult } from "../model/result.ts";
-import { createMemory } from "./memory.ts";
 import { newPair } from "./pair.ts";
 import type { Pair } from "./pair.ts";
+import { createRecentKeys } from "./recent-keys.ts";
 
 export type Listing = ReturnType<typeof createListing>;
 
@@ -12,9 +12,9 @@ export type Listing = ReturnType<typeof createListing>;
  */
 export function createListing(max: number) {
   const pairs = new Map<string, Pair>();
-  const unlisted = createMemory();
+  const unlisted = createRecentKeys();
   /** Calls that opted out. */
-  const hidden = createMemory();
+  const hidden = createRecentKeys();
   /** The key of the last listed pair; undefined while there is room. */
   let last: string | undefined;
 

@@ -7,9 +7,9 @@ import { labelTextOf } from "../runtime/exposition.ts";
 import type { MonitoredCall } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { Listing } from "./listing.ts";
-import { FORGET_AFTER_MS } from "./memory.ts";
-import type { Memory } from "./memory.ts";
 import type { Pair } from "./pair.ts";
+import { FORGET_AFTER_MS } from "./recent-keys.ts";
+import type { RecentKeys } from "./recent-keys.ts";
 
 const CALLS_A_QUERY = 500;
 
@@ -81,7 +81,7 @@ async function readFrequencies(
 }
 
 /** Forgets calls that were deleted, or no longer opt out. */
-export async function forgetHidden(store: Store, hidden: Memory): Promise<void> {
+export async function forgetHidden(store: Store, hidden: RecentKeys): Promise<void> {
   const ids = hidden.keys();
   const calls = await readCalls(store, new Set(ids));
   for (const id of ids) if (!calls.get(id)?.isHidden) hidden.delete(id);

@@ -1,13 +1,13 @@
-// Remembers keys that were seen lately.
+// Keys that were seen lately.
 import { systemClock } from "../runtime/clock.ts";
 
 export const FORGET_AFTER_MS = 3_600_000;
-const MOST_REMEMBERED = 10_000;
+const MOST_KEYS = 10_000;
 
-export type Memory = ReturnType<typeof createMemory>;
+export type RecentKeys = ReturnType<typeof createRecentKeys>;
 
-/** Holds at most `MOST_REMEMBERED` keys; a new one displaces the oldest. */
-export function createMemory() {
+/** Holds at most `MOST_KEYS` keys; a new one displaces the oldest. */
+export function createRecentKeys() {
   const seen = new Map<string, number>();
   return {
     has: (key: string): boolean => seen.has(key),
@@ -15,7 +15,7 @@ export function createMemory() {
       seen.delete(key);
       seen.set(key, systemClock.monotonic());
       const [oldest] = seen.keys();
-      if (seen.size > MOST_REMEMBERED && oldest !== undefined) seen.delete(oldest);
+      if (seen.size > MOST_KEYS && oldest !== undefined) seen.delete(oldest);
     },
     delete: (key: string): void => void seen.delete(key),
     keys: (): string[] => [...seen.keys()],
