@@ -2,9 +2,8 @@
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCommand } from "../../src/commands/command-line.ts";
-import { connect } from "../support/stored-secrets.ts";
 import { makeFolder } from "../support/process.ts";
-import { storeKinds } from "../support/stores.ts";
+import { connect, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 import {
   DAY,

@@ -5,8 +5,8 @@ import { unavailable } from "../../src/model/errors.ts";
 import { insightId } from "../../src/model/insight.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aReport } from "../support/runs.ts";
-import { connect, storedText } from "../support/stored-secrets.ts";
-import { storeKinds } from "../support/stores.ts";
+import { storedText } from "../support/stored-secrets.ts";
+import { connect, storeKinds } from "../support/stores.ts";
 import {
   DAY,
   engineOf,

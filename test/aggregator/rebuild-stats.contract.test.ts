@@ -12,13 +12,11 @@ import { newId } from "../../src/runtime/ids.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Database } from "../../src/store/database.ts";
 import { numbersOf } from "../../src/store/names.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
-import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { expectStatisticsOfRows, readLedger } from "../support/ledger.ts";
 import { makeFolder } from "../support/process.ts";
 import { aReport, aRun, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const HOUR = 3_600_000;
@@ -31,11 +29,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
   beforeAll(async () => {
     database = await createTestDatabase(kind);
     store = await database.open();
-    const { location } = database;
-    raw =
-      "url" in location
-        ? openPostgres({ url: location.url })
-        : openSqlite({ path: location.file, clock: systemClock });
+    raw = connect(database);
   });
   afterAll(async () => {
     await raw.kysely.destroy();

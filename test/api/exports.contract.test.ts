@@ -2,15 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exportedResults } from "../../src/api/exported-results.ts";
 import type { Result } from "../../src/model/result.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
-import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { createCall, create, startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";
 import { parseCsv } from "../support/csv.ts";
 import { aReport, aRun, T0 } from "../support/runs.ts";
 import type { Outcome } from "../support/runs.ts";
-import { storeKinds } from "../support/stores.ts";
+import { connect, storeKinds } from "../support/stores.ts";
 
 /** The fields of results and statistics that the tests read. */
 interface Line {
@@ -53,13 +50,8 @@ function fieldsOf(value: unknown, name = ""): [name: string, text: string][] {
 }
 
 async function removeResultsBefore({ database }: TestApi, time: number): Promise<void> {
-  const { location } = database;
-  const { kysely } =
-    "url" in location
-      ? openPostgres({ url: location.url })
-      : openSqlite({ path: location.file, clock: systemClock });
-  await kysely.deleteFrom("results").where("time", "<", time).execute();
-  await kysely.destroy();
+  await using raw = connect(database).kysely;
+  await raw.deleteFrom("results").where("time", "<", time).execute();
 }
 
 describe.each(storeKinds)("exports on %s", (storeKind) => {

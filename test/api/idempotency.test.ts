@@ -5,7 +5,7 @@ import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Created, List, Sent, TestApi } from "../support/api.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { T0 } from "../support/runs.ts";
-import { connect } from "../support/stored-secrets.ts";
+import { connect } from "../support/stores.ts";
 
 const api = sharedApi();
 

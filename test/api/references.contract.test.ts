@@ -5,8 +5,7 @@ import { runCommand } from "../../src/commands/command-line.ts";
 import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { List, TestApi } from "../support/api.ts";
 import { makeFolder } from "../support/process.ts";
-import { connect } from "../support/stored-secrets.ts";
-import { storeKinds } from "../support/stores.ts";
+import { connect, storeKinds } from "../support/stores.ts";
 
 const post = (api: TestApi, path: string, body: object) => api.send({ method: "POST", path, body });
 const remove = (api: TestApi, path: string) => api.send({ method: "DELETE", path });

@@ -1,8 +1,7 @@
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
 import { createCall, startApi } from "../support/api.ts";
-import { connect } from "../support/stored-secrets.ts";
-import { storeKinds } from "../support/stores.ts";
+import { connect, storeKinds } from "../support/stores.ts";
 
 describe.each(storeKinds)("run now on %s", (storeKind) => {
   it.runIf(storeKind === "postgres")(

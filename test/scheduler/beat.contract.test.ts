@@ -20,8 +20,7 @@ import { captureLog } from "../runtime/log-lines.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import { aCall, aReport, aRun, insertKey, T0 } from "../support/runs.ts";
-import { connect } from "../support/stored-secrets.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 

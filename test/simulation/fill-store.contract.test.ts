@@ -9,13 +9,10 @@ import { planOf, seriesOf } from "../../src/simulation/plan.ts";
 import { INSIGHTS_LEASE } from "../../src/model/insight.ts";
 import { advancedStatOf } from "../../src/model/stat.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
-import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
 import { expectStatisticsOfRows } from "../support/ledger.ts";
 import { createManualClock } from "../support/manual-clock.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const DAY = 86_400_000;
@@ -63,12 +60,8 @@ async function expectWhole(store: Store, from: number, until: number): Promise<v
   await expectStatisticsOfRows(store, { results, pending: [] });
 }
 
-async function removeResults({ location }: TestDatabase, before: number): Promise<void> {
-  const database =
-    "url" in location
-      ? openPostgres({ url: location.url })
-      : openSqlite({ path: location.file, clock: systemClock });
-  await using kysely = database.kysely;
+async function removeResults(database: TestDatabase, before: number): Promise<void> {
+  await using kysely = connect(database).kysely;
   await kysely.deleteFrom("results").where("time", "<", before).execute();
 }
 

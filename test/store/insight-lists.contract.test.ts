@@ -4,13 +4,10 @@ import { periodEnd } from "../../src/model/periods.ts";
 import type { Actor } from "../../src/model/access.ts";
 import type { NewDocument } from "../../src/store/records.ts";
 import { readableIds } from "../../src/store/insights/insight-lists.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
-import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
 import { storeInsight, WEEK, WEEK_MS } from "../support/insights.ts";
 import { aCall } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const ANN = { owner: "ann", org: "shop" };
@@ -103,10 +100,7 @@ describe.each(storeKinds)("lists of insights in %s", (kind) => {
   });
 
   it("are read by index, among many reports of others", async () => {
-    const raw =
-      "url" in database.location
-        ? openPostgres({ url: database.location.url })
-        : openSqlite({ path: database.location.file, clock: systemClock });
+    const raw = connect(database);
     await sql`
       insert into insights (report_type, start, call, owner, owner_org, shared_org,
         shared_community, made, passed, outliers, score, pass_percent, outlier_percent,

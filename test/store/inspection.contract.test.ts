@@ -8,9 +8,8 @@ import { openInspection } from "../../src/store/inspection.ts";
 import type { Inspection } from "../../src/store/inspection.ts";
 import type { PendingRun } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
-import { connect } from "../support/stored-secrets.ts";
 import { aCall, aReport, aRun, aWorkflowReport, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 describe.each(storeKinds)("an inspection on %s", (kind) => {

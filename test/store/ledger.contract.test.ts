@@ -9,18 +9,15 @@ import type { ReportedResult, ResultCode } from "../../src/model/result.ts";
 import { skewness, standardDeviation } from "../../src/model/summary.ts";
 import type { Workflow } from "../../src/model/workflow.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
 import { chunksOf } from "../../src/model/chunks.ts";
 import type { Database } from "../../src/store/database.ts";
 import { createPendingRunStore } from "../../src/store/ledger/pending-runs.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { PendingRun, ResultPage } from "../../src/store/records.ts";
 import { groupedQuery, groupsOf, timedQuery } from "../../src/store/results/result-pages.ts";
-import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { rawQuery } from "../../src/store/stats/stats.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aCall, aReport, aRun, aWorkflow, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const HOUR = 3_600_000;
@@ -497,7 +494,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
       await own.pendingRuns.insert([before!, after!]);
       await own.results.record([aReport(before!)]);
       // Like a failover to a standby that did not receive the last commit.
-      const server = connectTo(servers);
+      const server = connect(servers);
       await server.kysely.deleteFrom("names").where("name", "=", target_id).execute();
       await sql`select pg_terminate_backend(pid, 10000) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`.execute(server.kysely);
@@ -533,7 +530,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     ["one result of an hour", { from: T0 + HOUR, codes: ["CONNECTION_ERROR"] }, "results_time"],
     ["one location in an hour", { from: T0 + HOUR, location_id: "far" }, "results_time"],
   ])("lists %s by an index, among many others", async (_, filter, index) => {
-    const raw = connectTo(database);
+    const raw = connect(database);
     const call = aCallId();
     const [common, rare] = await ordered(
       aRun({ target_id: call }),
@@ -636,7 +633,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   });
 
   it("searches for a code or a location only in hours that count it", async () => {
-    const raw = connectTo(database);
+    const raw = connect(database);
     const call = aCallId();
     const [common, rare, again] = await ordered(
       ...[0, 5, 900].map((hours) => aRun({ target_id: call, due_time: T0 + hours * HOUR })),
@@ -699,7 +696,7 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
   it.runIf(kind === "postgres")("reads a page of a large beat without sorting it all", async () => {
     const due_time = T0 + 2000 * 24 * HOUR;
     await ordered(...Array.from({ length: 10_000 }, () => aRun({ due_time })));
-    const raw = connectTo(database);
+    const raw = connect(database);
     const plans: unknown[] = [];
     const kysely = raw.kysely.withPlugin(explaining(plans));
     const { listUnpublished } = createPendingRunStore({ ...raw, kysely });
@@ -744,11 +741,6 @@ const explaining = (plans: unknown[]): KyselyPlugin => ({
     return { ...result, rows: [] };
   },
 });
-
-const connectTo = ({ location }: TestDatabase): Database =>
-  "url" in location
-    ? openPostgres({ url: location.url })
-    : openSqlite({ path: location.file, clock: systemClock });
 
 /** Stores a result many times under other ids. */
 async function copyResult({ kysely, rowLocks }: Database, id: string, times: number) {

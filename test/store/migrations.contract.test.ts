@@ -8,27 +8,21 @@ import type { Ownership } from "../../src/model/access.ts";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import { percentiles } from "../../src/model/summary.ts";
 import { newId, scheduledRunId } from "../../src/runtime/ids.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
 import { pack } from "../../src/store/details.ts";
 import type { PendingRun } from "../../src/store/records.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
-import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { aCall, aReport, aRun, insertKey, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 type AnyTables = Record<string, Record<string, unknown>>;
 
 /** Creates the schema as it was before the migration, filled by `fill`. */
 async function fillBefore(
-  { location }: TestDatabase,
+  database: TestDatabase,
   migration: string,
   fill: (kysely: Kysely<AnyTables>) => Promise<void>,
 ): Promise<void> {
-  const { kysely } =
-    "url" in location
-      ? openPostgres({ url: location.url })
-      : openSqlite({ path: location.file, clock: systemClock });
+  const { kysely } = connect(database);
   const earlier = Object.fromEntries(
     Object.entries(MIGRATIONS).filter(([name]) => name < migration),
   );

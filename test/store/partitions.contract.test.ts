@@ -4,13 +4,12 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { keptFrom } from "../../src/model/retention.ts";
 import { encodeTime, newId, scheduledRunId } from "../../src/runtime/ids.ts";
 import type { Database } from "../../src/store/database.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { PendingRun } from "../../src/store/records.ts";
 import { groupedQuery } from "../../src/store/results/result-pages.ts";
 import type { Schema } from "../../src/store/schema.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aReport, aRun } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const DAY = 86_400_000;
@@ -26,7 +25,7 @@ describe.runIf(storeKinds.includes("postgres"))("the daily tables of results on 
   beforeEach(async () => {
     database = await createTestDatabase("postgres");
     store = await database.open();
-    connection = openPostgres({ url: (database.location as { url: string }).url });
+    connection = connect(database);
     raw = connection.kysely;
   });
   afterEach(async () => {

@@ -4,11 +4,10 @@ import { describe, expect, it } from "vitest";
 import { RECORDED_FROM_START } from "../../src/model/recorded.ts";
 import type { RecordedBatch, RecordedPlace } from "../../src/model/recorded.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aReport, aRun, aWorkflowReport } from "../support/runs.ts";
 import type { Outcome } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const HOUR = 3_600_000;
@@ -157,7 +156,7 @@ describe.each(storeKinds)("what was recorded on %s", (kind) => {
     const store = await database.open();
     const ids = [await record(store, "a"), await record(store, "a")];
     const found = await batchesAfter(store, RECORDED_FROM_START, 2);
-    await using kysely = openPostgres({ url: (database.location as { url: string }).url }).kysely;
+    await using kysely = connect(database).kysely;
     // The server that made the dump was further in its numbers of transactions.
     const beforeRestore = found[0]?.place.seq;
     await sql`update recorded set xact = '4000000000' where seq = ${beforeRestore}`.execute(kysely);

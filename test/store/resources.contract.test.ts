@@ -5,15 +5,12 @@ import type { ResourceKind } from "../../src/model/resource.ts";
 import type { Filters, NewDocument, Page, PendingRun, Schedule } from "../../src/store/records.ts";
 import { listQuery, sizesQuery } from "../../src/store/documents/document-lists.ts";
 import type { Database } from "../../src/store/database.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
-import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { migrate } from "../../src/store/migrate.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { aCall, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const ann: Principal = {
@@ -51,11 +48,6 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     store = await database.open();
   });
   afterAll(() => database[Symbol.asyncDispose]());
-
-  const connect = () =>
-    "url" in database.location
-      ? openPostgres({ url: database.location.url })
-      : openSqlite({ path: database.location.file, clock: systemClock });
 
   it("returns a document as it was stored, odd characters included", async () => {
     const call = aCall({ url: "https://target.test/?q=%00&x='\"\\" });
@@ -156,7 +148,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   describe("among many documents of other owners", () => {
     let raw: Database;
     beforeAll(async () => {
-      raw = connect();
+      raw = connect(database);
       await store.transaction(async ({ documents }) => {
         for (const ofKind of ["call", "token", "deployment", "workflow", "variable"] as const)
           for (let n = 0; n < 500; n += 1) await documents.insert(aDocument(ofKind, n));
@@ -485,10 +477,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   it("rejects a newer schema, and changes nothing", async () => {
     await using newer = await createTestDatabase(kind);
     await newer.open();
-    const raw =
-      "url" in newer.location
-        ? openPostgres({ url: newer.location.url })
-        : openSqlite({ path: newer.location.file, clock: systemClock });
+    const raw = connect(newer);
     await sql`insert into kysely_migration (name, timestamp) values ('9999-later', '2030')`.execute(
       raw.kysely,
     );

@@ -6,14 +6,13 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { createSealer, keyIdOf } from "../../src/runtime/sealer.ts";
 import type { MasterKeys } from "../../src/runtime/sealer.ts";
+import type { Database } from "../../src/store/database.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { NewDocument, RotationStep } from "../../src/store/records.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
-import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aCall, T0 } from "../support/runs.ts";
 import { damageSecrets, storedText } from "../support/stored-secrets.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const ann = {
@@ -38,7 +37,7 @@ const aToken = (token: Readonly<Record<string, unknown>>): NewDocument => ({
 const inOneThread = <T>(write: () => Promise<T>): Promise<T> =>
   vi.waitFor(write, { timeout: 40_000, interval: 10 });
 
-async function isWaiting(raw: ReturnType<typeof openPostgres>["kysely"]): Promise<boolean> {
+async function isWaiting(raw: Database["kysely"]): Promise<boolean> {
   const { rows } = await sql`select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock'`.execute(raw);
   return rows.length > 0;
@@ -61,21 +60,12 @@ describe.each(storeKinds)("secrets on %s", (kind) => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  const connect = (to = database) =>
-    "url" in to.location
-      ? openPostgres({ url: to.location.url })
-      : openSqlite({ path: to.location.file, clock: systemClock });
-
   const inDatabase = async <T>(
-    work: (raw: ReturnType<typeof connect>["kysely"]) => Promise<T>,
+    work: (raw: Database["kysely"]) => Promise<T>,
     to = database,
   ): Promise<T> => {
-    const { kysely } = connect(to);
-    try {
-      return await work(kysely);
-    } finally {
-      await kysely.destroy();
-    }
+    await using raw = connect(to).kysely;
+    return await work(raw);
   };
 
   it("are sealed in the database, and opened by every read", async () => {

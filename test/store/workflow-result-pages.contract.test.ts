@@ -4,17 +4,14 @@ import type { RawBuilder } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseInstant } from "../../src/model/instant.ts";
 import type { WorkflowResult } from "../../src/model/result.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { chunksOf } from "../../src/model/chunks.ts";
 import type { Database } from "../../src/store/database.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
 import type { PendingRun, ResultPage } from "../../src/store/records.ts";
-import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { orderedQuery, timedQuery } from "../../src/store/results/workflow-result-pages.ts";
 import { aRun, aWorkflowReport, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const MINUTE = 60_000;
@@ -30,10 +27,7 @@ describe.each(storeKinds)("the results of a workflow on %s", (kind) => {
   beforeAll(async () => {
     database = await createTestDatabase(kind);
     store = await database.open();
-    raw =
-      "url" in database.location
-        ? openPostgres({ url: database.location.url })
-        : openSqlite({ path: database.location.file, clock: systemClock });
+    raw = connect(database);
   });
   afterAll(async () => {
     await raw.kysely.destroy();

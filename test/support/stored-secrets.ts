@@ -1,16 +1,8 @@
-// Connects to a test database; reads its document rows, and damages the secrets in them.
-import { systemClock } from "../../src/runtime/clock.ts";
-import type { Database } from "../../src/store/database.ts";
-import { openPostgres } from "../../src/store/postgres/postgres.ts";
-import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
+// Reads the document rows of a test database, and damages the secrets in them.
+import { connect } from "./stores.ts";
 import type { TestDatabase } from "./stores.ts";
 
 type Stored = Pick<TestDatabase, "location">;
-
-export const connect = ({ location }: Stored): Database =>
-  "url" in location
-    ? openPostgres({ url: location.url })
-    : openSqlite({ path: location.file, clock: systemClock });
 
 export async function storedText(database: Stored, id: string): Promise<string> {
   await using raw = connect(database).kysely;

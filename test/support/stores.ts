@@ -4,8 +4,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
+import type { Database } from "../../src/store/database.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { StoreOptions } from "../../src/store/open-store.ts";
+import { openPostgres } from "../../src/store/postgres/postgres.ts";
+import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
@@ -22,6 +25,12 @@ export interface TestDatabase extends AsyncDisposable {
   /** Opens a store, by default on the real clock. Disposing of the database closes its stores. */
   open(clock?: Clock, onUnreadable?: StoreOptions["onUnreadable"]): Promise<Store>;
 }
+
+/** Connects to the database beside its stores; the caller destroys the connection. */
+export const connect = ({ location }: Pick<TestDatabase, "location">): Database =>
+  "url" in location
+    ? openPostgres({ url: location.url })
+    : openSqlite({ path: location.file, clock: systemClock });
 
 /** Copies a template that has the schema: migrating each would take longer than most tests. */
 const LOCATIONS: Readonly<
