@@ -16,25 +16,18 @@ import type { Store } from "../../src/store/store.ts";
 import { expectStatisticsOfRows, readLedger } from "../support/ledger.ts";
 import { makeFolder } from "../support/process.ts";
 import { aReport, aRun, T0 } from "../support/runs.ts";
-import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { connect, sharedStore, storeKinds } from "../support/stores.ts";
 
 const HOUR = 3_600_000;
 const ALWAYS = { from: 0, to: Number.MAX_SAFE_INTEGER };
 
 describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
+  const { database, store } = sharedStore(kind);
   let raw: Database;
-  beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open();
+  beforeAll(() => {
     raw = connect(database);
   });
-  afterAll(async () => {
-    await raw.kysely.destroy();
-    await database[Symbol.asyncDispose]();
-  });
+  afterAll(() => raw.kysely.destroy());
 
   /** Orders runs of the call from `T0` on, one each half hour, and returns reports on them. */
   const reportsOf = async (call: string, count: number, first = 0): Promise<RunReport[]> => {

@@ -7,11 +7,9 @@ import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import type { NewDocument, PendingRun } from "../../src/store/records.ts";
-import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { aCall, aRun, aWorkflow, insertKey, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { sharedStore, storeKinds } from "../support/stores.ts";
 
 const ANN = { owner: "ann", owner_org: "acme" };
 const BOB = { owner: "bob", owner_org: "acme" };
@@ -19,13 +17,10 @@ const GONE = { owner: "gone", owner_org: "acme" };
 const NAMESAKE = { owner: "ann", owner_org: null };
 
 describe.each(storeKinds)("a run dispatched from %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
+  const { store } = sharedStore(kind, createManualClock(T0));
   let bus: Bus;
   const published: string[] = [];
   beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open(createManualClock(T0));
     bus = {
       ...createInProcessBus({ clock: systemClock, log: createLogger("silent") }),
       publishTicks: async (ticks) => void published.push(...ticks.map((tick) => tick.result_id)),
@@ -40,10 +35,7 @@ describe.each(storeKinds)("a run dispatched from %s", (kind) => {
     const former = await insertKey(store, T0, { owner: "gone", org: "acme" });
     await store.apiKeys.revoke(former.key_id, null, T0);
   });
-  afterAll(async () => {
-    await bus.close();
-    await database[Symbol.asyncDispose]();
-  });
+  afterAll(() => bus.close());
 
   const shared = { ...ANN, org: true };
   it.each<[string, Partial<NewDocument>, Partial<PendingRun>, string | null]>([

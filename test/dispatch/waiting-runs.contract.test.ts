@@ -12,23 +12,18 @@ import type { Tick } from "../../src/model/tick.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import type { PendingRun } from "../../src/store/records.ts";
-import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { aCall, aRun, aWorkflow, insertKey, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { sharedStore, storeKinds } from "../support/stores.ts";
 
 const KIB = 1024;
 
 describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
+  const { store } = sharedStore(kind, createManualClock(T0));
   let bus: Bus;
   let waiting: WaitingRuns;
   let published: string[] = [];
   beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open(createManualClock(T0));
     bus = {
       ...createInProcessBus({ clock: systemClock, log: createLogger("silent") }),
       publishTicks: async (ticks) => void published.push(...ticks.map((tick) => tick.result_id)),
@@ -40,10 +35,7 @@ describe.each(storeKinds)("runs that wait, dispatched from %s,", (kind) => {
     waiting = createWaitingRuns(1);
     published = [];
   });
-  afterAll(async () => {
-    await bus.close();
-    await database[Symbol.asyncDispose]();
-  });
+  afterAll(() => bus.close());
 
   async function insertCall(bytes: number, owner = "ann", end = ""): Promise<string> {
     const call = aCall({ owner });

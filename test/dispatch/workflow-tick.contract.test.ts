@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { TooLargeError } from "../../src/bus/bus.ts";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
@@ -12,11 +12,9 @@ import { workspaceKey } from "../../src/model/environment.ts";
 import type { Tick } from "../../src/model/tick.ts";
 import { stepIds } from "../../src/runtime/ids.ts";
 import type { NewDocument, PendingRun } from "../../src/store/records.ts";
-import type { Store } from "../../src/store/store.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { aCall, aRun, aWorkflow, insertKey, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { sharedStore, storeKinds } from "../support/stores.ts";
 
 /** Rejects ticks that call large.test. */
 function boundedBus(published: string[]): Bus & AsyncDisposable {
@@ -40,14 +38,10 @@ function boundedBus(published: string[]): Bus & AsyncDisposable {
 }
 
 describe.each(storeKinds)("the tick of a workflow on %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
+  const { store } = sharedStore(kind, createManualClock(T0));
   beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open(createManualClock(T0));
     for (const org of [null, "acme", "shop"]) await insertKey(store, T0, { org });
   });
-  afterAll(() => database[Symbol.asyncDispose]());
 
   const stored = async (...documents: NewDocument[]): Promise<void> => {
     for (const document of documents) await store.documents.insert(document);

@@ -1,20 +1,12 @@
 // The store's queries for the metrics of the whole system.
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/records.ts";
-import type { Store } from "../../src/store/store.ts";
 import { aCall, aRun, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { sharedStore, storeKinds } from "../support/stores.ts";
 
 describe.each(storeKinds)("the fleet on %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open();
-  });
-  afterAll(() => database[Symbol.asyncDispose]());
+  const { store } = sharedStore(kind);
 
   const deploy = (location_id: string, deployment_id = newId(T0), active_from = T0) =>
     store.schedules.set({

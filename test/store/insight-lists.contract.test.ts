@@ -1,14 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CompiledQuery, sql } from "kysely";
 import { periodEnd } from "../../src/model/periods.ts";
 import type { Actor } from "../../src/model/access.ts";
 import type { NewDocument } from "../../src/store/records.ts";
 import { readableIds } from "../../src/store/insights/insight-lists.ts";
-import type { Store } from "../../src/store/store.ts";
 import { storeInsight, WEEK, WEEK_MS } from "../support/insights.ts";
 import { aCall } from "../support/runs.ts";
-import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { connect, sharedStore, storeKinds } from "../support/stores.ts";
 
 const ANN = { owner: "ann", org: "shop" };
 const BOB = { owner: "bob", org: "shop" };
@@ -16,13 +14,7 @@ const EVE = { owner: "eve", org: null };
 const ALL = { after: 0, limit: 100, kind: undefined };
 
 describe.each(storeKinds)("lists of insights in %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open();
-  });
-  afterAll(() => database[Symbol.asyncDispose]());
+  const { database, store } = sharedStore(kind);
 
   const call = async (of: Actor, shared: { org?: boolean; stats?: boolean } = {}) => {
     const document = { ...aCall(), owner: of.owner, owner_org: of.org, org: shared.org ?? false };

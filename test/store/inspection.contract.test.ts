@@ -7,24 +7,16 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { openInspection } from "../../src/store/inspection.ts";
 import type { Inspection } from "../../src/store/inspection.ts";
 import type { PendingRun } from "../../src/store/records.ts";
-import type { Store } from "../../src/store/store.ts";
 import { aCall, aReport, aRun, aWorkflowReport, T0 } from "../support/runs.ts";
-import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { connect, sharedStore, storeKinds } from "../support/stores.ts";
 
 describe.each(storeKinds)("an inspection on %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
+  const { database, store } = sharedStore(kind);
   let inspection: Inspection;
   beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open();
     inspection = await openInspection({ location: database.location, clock: systemClock });
   });
-  afterAll(async () => {
-    await inspection.close();
-    await database[Symbol.asyncDispose]();
-  });
+  afterAll(() => inspection.close());
 
   /** Creates a deployment that is due each minute, with a delay. */
   async function deploy(run_delay: number, changed?: string): Promise<string> {

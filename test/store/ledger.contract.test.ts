@@ -1,7 +1,7 @@
 import { CompiledQuery, QueryNode, SelectQueryNode, sql } from "kysely";
 import type { KyselyPlugin } from "kysely";
 import { Client } from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { periodStart, PERIOD_KINDS } from "../../src/model/periods.ts";
 import { summarizeResults } from "../../src/model/counted-result.ts";
 import { MADE_CODES, RESULT_CODES, runReportValidator } from "../../src/model/result.ts";
@@ -17,19 +17,13 @@ import { groupedQuery, groupsOf, timedQuery } from "../../src/store/results/resu
 import { rawQuery } from "../../src/store/stats/stats.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aCall, aReport, aRun, aWorkflow, T0 } from "../support/runs.ts";
-import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, sharedStore, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const HOUR = 3_600_000;
 
 describe.each(storeKinds)("the ledger on %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open();
-  });
-  afterAll(() => database[Symbol.asyncDispose]());
+  const { database, store } = sharedStore(kind);
 
   // A SQLite file belongs to one process, with one connection.
   const openOthers = (count: number): Promise<Store[]> =>

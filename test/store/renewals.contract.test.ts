@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/records.ts";
-import type { Store } from "../../src/store/store.ts";
 import { aCall, insertKey, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { sharedStore, storeKinds } from "../support/stores.ts";
 
 describe.each(storeKinds)("renewals on %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open();
-    await insertKey(store, T0);
-  });
-  afterAll(() => database[Symbol.asyncDispose]());
+  const { store } = sharedStore(kind);
+  beforeAll(() => insertKey(store, T0));
 
   const aToken = async (auth_id = "setting"): Promise<NewDocument> => {
     const token: NewDocument = {

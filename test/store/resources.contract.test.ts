@@ -7,11 +7,9 @@ import { listQuery, sizesQuery } from "../../src/store/documents/document-lists.
 import type { Database } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import type { Store } from "../../src/store/store.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { aCall, T0 } from "../support/runs.ts";
-import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { connect, createTestDatabase, sharedStore, storeKinds } from "../support/stores.ts";
 
 const ann: Principal = {
   key_id: "k",
@@ -41,13 +39,7 @@ function aDocument(kind: ResourceKind, n: number): NewDocument {
 }
 
 describe.each(storeKinds)("resources on %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open();
-  });
-  afterAll(() => database[Symbol.asyncDispose]());
+  const { database, store } = sharedStore(kind);
 
   it("returns a document as it was stored, odd characters included", async () => {
     const call = aCall({ url: "https://target.test/?q=%00&x='\"\\" });

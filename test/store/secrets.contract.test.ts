@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { ResourceKind } from "../../src/model/resource.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { newId } from "../../src/runtime/ids.ts";
@@ -12,7 +12,7 @@ import type { NewDocument, RotationStep } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { aCall, T0 } from "../support/runs.ts";
 import { damageSecrets, storedText } from "../support/stored-secrets.ts";
-import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, sharedStore, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const ann = {
@@ -52,13 +52,7 @@ async function settleInTurn<T>(
 }
 
 describe.each(storeKinds)("secrets on %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open();
-  });
-  afterAll(() => database[Symbol.asyncDispose]());
+  const { database, store } = sharedStore(kind);
 
   const inDatabase = async <T>(
     work: (raw: Database["kysely"]) => Promise<T>,

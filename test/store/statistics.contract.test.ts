@@ -1,6 +1,6 @@
 // Compares statistics with the results behind them, recomputed with integers of any size.
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseInstant } from "../../src/model/instant.ts";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import { categoryOf } from "../../src/model/result.ts";
@@ -11,10 +11,8 @@ import type { Summary } from "../../src/model/summary.ts";
 import { PHASES } from "../../src/model/timing.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import type { PendingRun } from "../../src/store/records.ts";
-import type { Store } from "../../src/store/store.ts";
 import { aReport, aRun } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { sharedStore, storeKinds } from "../support/stores.ts";
 
 const [MINUTE, HOUR, DAY] = [60_000, 3_600_000, 86_400_000];
 /** Near the end of a leap day, and of a month and week 53. */
@@ -55,13 +53,7 @@ type Run = typeof anyRun extends fc.Arbitrary<infer T> ? T : never;
 type History = typeof anyHistory extends fc.Arbitrary<infer T> ? T : never;
 
 describe.each(storeKinds)("statistics on %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open();
-  });
-  afterAll(() => database[Symbol.asyncDispose]());
+  const { store } = sharedStore(kind);
 
   it("match the results, whatever the order, batches, duplicates, late results and crashes", async () => {
     await fc.assert(

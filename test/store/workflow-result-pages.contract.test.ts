@@ -8,11 +8,9 @@ import { newId } from "../../src/runtime/ids.ts";
 import { chunksOf } from "../../src/model/chunks.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { PendingRun, ResultPage } from "../../src/store/records.ts";
-import type { Store } from "../../src/store/store.ts";
 import { orderedQuery, timedQuery } from "../../src/store/results/workflow-result-pages.ts";
 import { aRun, aWorkflowReport, T0 } from "../support/runs.ts";
-import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { connect, sharedStore, storeKinds } from "../support/stores.ts";
 
 const MINUTE = 60_000;
 const ALL = { after: "", limit: 100 };
@@ -21,18 +19,12 @@ const ORDERS = ["asc", "desc"] as const;
 type Filter = Pick<ResultPage, "codes" | "location_id" | "from" | "to">;
 
 describe.each(storeKinds)("the results of a workflow on %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
+  const { database, store } = sharedStore(kind);
   let raw: Database;
-  beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open();
+  beforeAll(() => {
     raw = connect(database);
   });
-  afterAll(async () => {
-    await raw.kysely.destroy();
-    await database[Symbol.asyncDispose]();
-  });
+  afterAll(() => raw.kysely.destroy());
 
   const ordered = async (change: Partial<PendingRun>): Promise<PendingRun> => {
     const run = aRun({ target_kind: "workflow", deployment_id: newId(T0), ...change });

@@ -1,27 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { PERIOD_KINDS, periodStart } from "../../src/model/periods.ts";
 import { keptFrom } from "../../src/model/retention.ts";
 import { summarizeResults } from "../../src/model/counted-result.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import { decodeTime, newId, stepIds } from "../../src/runtime/ids.ts";
 import type { PendingRun } from "../../src/store/records.ts";
-import type { Store } from "../../src/store/store.ts";
 import { aReport, aRun, aWorkflow, aWorkflowReport, T0 } from "../support/runs.ts";
-import { createTestDatabase, storeKinds } from "../support/stores.ts";
-import type { TestDatabase } from "../support/stores.ts";
+import { sharedStore, storeKinds } from "../support/stores.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const ALL = { after: "", limit: 100 };
 
 describe.each(storeKinds)("runs of workflows on %s", (kind) => {
-  let database: TestDatabase;
-  let store: Store;
-  beforeAll(async () => {
-    database = await createTestDatabase(kind);
-    store = await database.open();
-  });
-  afterAll(() => database[Symbol.asyncDispose]());
+  const { store } = sharedStore(kind);
 
   /** Orders and plans a run with calls of its own. */
   const planned = async (change: Partial<PendingRun> = {}, calls = 3): Promise<PendingRun> => {

@@ -16,9 +16,8 @@ import type { Store } from "../../src/store/store.ts";
 import type { Json } from "./client.ts";
 import { track } from "./no-leftovers.ts";
 import { insertKey } from "./runs.ts";
-import { createTestDatabase } from "./stores.ts";
-import type { StoreKind } from "./stores.ts";
-import type { TestDatabase } from "./stores.ts";
+import { createTestDatabase, standIn } from "./stores.ts";
+import type { StoreKind, TestDatabase } from "./stores.ts";
 import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
 
 export type { Json } from "./client.ts";
@@ -67,12 +66,12 @@ export interface TestApi extends AsyncDisposable {
 
 /** Shares one API among a file's tests, for tests that do not need an empty store. */
 export function sharedApi(): TestApi {
-  let api: TestApi;
+  let api: TestApi | undefined;
   beforeAll(async () => {
     api = await startApi();
   });
-  afterAll(() => api[Symbol.asyncDispose]());
-  return new Proxy({} as TestApi, { get: (_, name) => api[name as keyof TestApi] });
+  afterAll(() => api?.[Symbol.asyncDispose]());
+  return standIn(() => api);
 }
 
 /** High enough for any test that does not set its own. */

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { inject } from "vitest";
+import { afterAll, beforeAll, inject } from "vitest";
 import type { Database } from "../../src/store/database.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { StoreOptions } from "../../src/store/open-store.ts";
@@ -77,6 +77,24 @@ async function migrateOnly(location: StoreOptions["location"]): Promise<void> {
   const store = await openStore({ location, clock: systemClock, sealer, usesSecrets: false });
   await store.close();
 }
+
+/** Shares one database, and a store on it, among the tests of a suite. */
+export function sharedStore(
+  kind: StoreKind,
+  clock?: Clock,
+): { readonly database: TestDatabase; readonly store: Store } {
+  let [database, store]: [TestDatabase?, Store?] = [];
+  beforeAll(async () => {
+    database = await createTestDatabase(kind);
+    store = await database.open(clock);
+  });
+  afterAll(() => database?.[Symbol.asyncDispose]());
+  return { database: standIn(() => database), store: standIn(() => store) };
+}
+
+/** Stands for what hooks open before the tests run. */
+export const standIn = <T extends object>(find: () => T | undefined): T =>
+  new Proxy({} as T, { get: (_, name) => (find() as T)[name as keyof T] });
 
 /** `empty` leaves out the schema. */
 export async function createTestDatabase(
