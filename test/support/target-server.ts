@@ -5,8 +5,6 @@ import { createServer as createHttpsServer } from "node:https";
 import type { ServerOptions } from "node:https";
 import { createServer as createTcpServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { createServer as createTlsServer } from "node:tls";
-import type { TlsOptions } from "node:tls";
 import { track } from "./no-leftovers.ts";
 
 export interface Target extends AsyncDisposable {
@@ -35,7 +33,7 @@ export interface HttpTarget extends Target {
 }
 
 export interface TargetOptions {
-  readonly tls?: ServerOptions & TlsOptions;
+  readonly tls?: ServerOptions;
   /** Default 127.0.0.1. */
   readonly host?: string;
   /** Default a free one. */
@@ -75,15 +73,8 @@ const received = (
 });
 
 /** Starts a target that passes each connection to `onConnection`, which must read and answer. */
-export async function startRawTarget(
-  onConnection: (socket: Socket) => void,
-  options: TargetOptions = {},
-): Promise<Target> {
-  const server = options.tls
-    ? createTlsServer(options.tls, onConnection)
-    : createTcpServer(onConnection);
-  return listen(server, options);
-}
+export const startRawTarget = (onConnection: (socket: Socket) => void): Promise<Target> =>
+  listen(createTcpServer(onConnection));
 
 /**
  * For `startRawTarget`: sends the bytes when a request begins to arrive, then closes by default.
@@ -118,7 +109,7 @@ export const silent = (socket: Socket): void => {
 
 async function listen(
   server: Server,
-  { host = "127.0.0.1", port: wanted = 0, tls }: TargetOptions,
+  { host = "127.0.0.1", port: wanted = 0, tls }: TargetOptions = {},
 ): Promise<Target> {
   const sockets = new Set<Socket>();
   let connections = 0;
