@@ -34,12 +34,13 @@ export const streamsOf = (config: Config): StreamSettings => ({
   replicas: config.natsReplicas,
 });
 
-/** The servers, and how to connect to them. */
-export const natsServersOf = ({ natsCredentials, natsNkey, ...config }: BusConfig) => ({
+/** The servers, how to connect to them, and as which side. */
+export const natsSettingsOf = ({ natsCredentials, natsNkey, streams, ...config }: BusConfig) => ({
   servers: config.natsUrls ?? [],
   ...(natsCredentials && { credentials: natsCredentials }),
   ...(natsNkey && { nkey: natsNkey }),
   tls: { ca: config.natsCa, cert: config.natsCert, key: config.natsKey },
+  ...(streams ? { streams } : { locationId: config.location }),
 });
 
 /** Needed only on NATS. */
@@ -59,12 +60,10 @@ export async function openConfiguredBus(
   };
   if (!config.natsUrls) return createInProcessBus(options);
   const { createNatsBus } = await import("../bus/nats/nats-bus.ts");
-  const { streams } = config;
   const bus = await createNatsBus({
     ...options,
     ...user,
-    ...natsServersOf(config),
-    ...(streams ? { streams } : { locationId: config.location }),
+    ...natsSettingsOf(config),
     onRefused: (messages) => refused.inc({ messages }),
   });
   registerConnection(registry, () => bus.connection());

@@ -19,7 +19,7 @@ import { openInspection } from "../store/inspection.ts";
 import { takeSnapshot } from "../status/snapshot.ts";
 import type { Snapshot } from "../status/snapshot.ts";
 import { VERSION } from "../version.ts";
-import { natsServersOf, streamsOf } from "./bus.ts";
+import { natsSettingsOf, streamsOf } from "./bus.ts";
 import { databaseLocationOf, existingSealerOf } from "./store.ts";
 
 /** Disposing closes what `sources` has opened. */
@@ -90,10 +90,9 @@ const inspectStore = (config: Config): Promise<Inspection> =>
 async function inspectBus(config: Config): Promise<BusFacts> {
   const { inspectNats } = await import("../bus/nats/inspection.ts");
   return inspectNats({
-    ...natsServersOf(config),
+    ...natsSettingsOf(isHub(config) ? { ...config, streams: streamsOf(config) } : config),
     name: "sonde doctor",
     log: createLogger("silent"),
-    ...(isHub(config) ? { streams: streamsOf(config) } : { locationId: config.location }),
   });
 }
 
