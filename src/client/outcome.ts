@@ -1,13 +1,13 @@
 // Describes a run's outcome: a call with the times of its phases, a workflow call by call.
 import { count } from "../model/count.ts";
 import { isInFlight } from "../model/result.ts";
-import type { Result, WorkflowResult } from "../model/result.ts";
+import type { ListedResult, Result, WorkflowResult } from "../model/result.ts";
 import type { Column, Color, Screen } from "./table.ts";
 import { harmless } from "./text.ts";
 import { milliseconds, waterfallOf } from "./waterfall.ts";
 
-/** A result as it appears in lists. */
-export type ListedResult = Omit<Result, "request"> & Partial<Pick<Result, "request">>;
+/** With its request, except from a list. */
+type ShownResult = ListedResult & Partial<Pick<Result, "request">>;
 export type WorkflowOutcome = WorkflowResult & { readonly results?: readonly ListedResult[] };
 
 type Meta = Pick<Result["meta"], "result" | "result_category">;
@@ -16,6 +16,9 @@ const COLORS: Readonly<Record<string, Color>> = { PASS: "green", WARNING: "yello
 
 const colorOf = ({ result_category }: Meta): Color =>
   (result_category !== null && COLORS[result_category]) || "gray";
+
+const paintedCategory = (meta: Meta, { paint }: Screen): string =>
+  paint(colorOf(meta), meta.result_category ?? (isInFlight(meta) ? "NOT YET" : "NOT MADE"));
 
 /** The exit codes of `sonde run --wait`. */
 export const EXIT_CODES = { PASS: 0, FAIL: 1, WARNING: 2, none: 3, unfinished: 4 } as const;
@@ -26,12 +29,11 @@ export function exitCodeOf(meta: Meta): number {
 }
 
 /** Returns several lines, each with its line break. */
-export function outcomeOf(result: ListedResult, screen: Screen): string {
+export function outcomeOf(result: ShownResult, screen: Screen): string {
   const { meta, response, request, hops, certificate } = result;
-  const category = meta.result_category ?? (isInFlight(meta) ? "NOT YET" : "NOT MADE");
   const status =
     response && `${response.status_code} ${harmless(response.status_string)}`.trimEnd();
-  const title = [screen.paint(colorOf(meta), category), meta.result, status].filter(Boolean);
+  const title = [paintedCategory(meta, screen), meta.result, status].filter(Boolean);
   // The request is the last one; a redirect may have changed its method.
   const method = hops.length === 0 ? harmless(request?.method ?? "") : "";
   const when = (meta.start_time ?? meta.due_time).replace("T", " ").replace(/\.\d+Z$/, " UTC");
@@ -63,8 +65,7 @@ export function workflowOutcomeOf(outcome: WorkflowOutcome, screen: Screen): str
     `${counts.failed} failed`,
     `${counts.not_made} not made`,
   ];
-  const category = meta.result_category ?? (isInFlight(meta) ? "NOT YET" : "NOT MADE");
-  const title = `${screen.paint(colorOf(meta), category)}  ${meta.result}  workflow ${harmless(meta.name)}`;
+  const title = `${paintedCategory(meta, screen)}  ${meta.result}  workflow ${harmless(meta.name)}`;
   const message = meta.message === null ? "" : `${harmless(meta.message)}\n`;
   const steps = results.map((step, n) => `\n${n + 1}. ${outcomeOf(step, screen)}`);
   return `${title}\n${message}${parts.join(", ")}\n${steps.join("")}\nworkflow result ${outcome.id}\n`;

@@ -3,10 +3,11 @@ import type { Command } from "commander";
 import type { Api, Json } from "../client/api.ts";
 import { findObject } from "../client/find-object.ts";
 import { EXIT_CODES, exitCodeOf, outcomeOf, workflowOutcomeOf } from "../client/outcome.ts";
-import type { ListedResult, WorkflowOutcome } from "../client/outcome.ts";
+import type { WorkflowOutcome } from "../client/outcome.ts";
 import { pairBy } from "../client/resource-kind.ts";
 import { KINDS } from "../client/resource-kinds.ts";
 import { isInFlight } from "../model/result.ts";
+import type { Result } from "../model/result.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { addApiOptions, openApi } from "./api-client.ts";
 import type { ApiOptions } from "./api-client.ts";
@@ -108,7 +109,7 @@ async function runNow(
   const path = kind === "calls" ? `/results/${resultId}/` : `/workflows/results/${resultId}/`;
   const result = await endOf(api, path, until);
   printResult(context, result, options);
-  context.exitWith(exitCodeOf((result as unknown as ListedResult).meta));
+  context.exitWith(exitCodeOf((result as unknown as Result).meta));
 }
 
 /**
@@ -117,7 +118,7 @@ async function runNow(
 async function endOf(api: Api, path: string, until: number): Promise<Json> {
   for (;;) {
     const result = await api.get(path);
-    const hasEnded = !isInFlight((result as unknown as ListedResult).meta);
+    const hasEnded = !isInFlight((result as unknown as Result).meta);
     if (hasEnded || systemClock.monotonic() >= until) return result;
     await systemClock.pause(POLL_MS);
   }
@@ -130,6 +131,6 @@ export function printResult(context: Context, result: Json, { json }: ApiOptions
   context.print(
     isWorkflow
       ? workflowOutcomeOf(result as unknown as WorkflowOutcome, screenOf())
-      : outcomeOf(result as unknown as ListedResult, screenOf()),
+      : outcomeOf(result as unknown as Result, screenOf()),
   );
 }

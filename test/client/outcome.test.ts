@@ -1,7 +1,8 @@
-// How the outcome of a run is worded.
+// How the outcome of a run is worded, and the exit code for it.
 import { expect, it } from "vitest";
-import { outcomeOf, workflowOutcomeOf } from "../../src/client/outcome.ts";
-import type { ListedResult, WorkflowOutcome } from "../../src/client/outcome.ts";
+import { exitCodeOf, outcomeOf, workflowOutcomeOf } from "../../src/client/outcome.ts";
+import type { WorkflowOutcome } from "../../src/client/outcome.ts";
+import type { Result } from "../../src/model/result.ts";
 
 const PLAIN = { width: undefined, paint: (_color: unknown, text: string) => text };
 
@@ -34,6 +35,16 @@ it.each([
     timing: { total: null },
     request: { method: "POST", url: "http://shop.example/new" },
     hops,
-  } as unknown as ListedResult;
+  } as unknown as Result;
   expect(outcomeOf(result, PLAIN).split("\n")[1]).toBe(said);
+});
+
+it.each([
+  ["COMPLETE", "PASS", 0],
+  ["CONNECTION_ERROR", "FAIL", 1],
+  ["HTTP_CLIENT_ERROR", "WARNING", 2],
+  ["MISSED", null, 3],
+  ["QUEUED", null, 4],
+] as const)("%s exits with its code", (result, result_category, code) => {
+  expect(exitCodeOf({ result, result_category })).toBe(code);
 });

@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import { percentColumn } from "../../src/client/columns.ts";
 import { describe as fieldsOf } from "../../src/client/fields.ts";
-import { exitCodeOf } from "../../src/client/outcome.ts";
 import { tableOf } from "../../src/client/table.ts";
 import type { Screen } from "../../src/client/table.ts";
 import { cut, harmless, harmlessJson, widthOf } from "../../src/client/text.ts";
@@ -124,16 +123,6 @@ describe("a waterfall", () => {
     expect(second?.indexOf("█")).toBeGreaterThan(first?.lastIndexOf("█") ?? 0);
     for (const line of text.split("\n")) expect(line.length).toBeLessThanOrEqual(60);
   });
-});
-
-it.each([
-  ["COMPLETE", "PASS", 0],
-  ["CONNECTION_ERROR", "FAIL", 1],
-  ["HTTP_CLIENT_ERROR", "WARNING", 2],
-  ["MISSED", null, 3],
-  ["QUEUED", null, 4],
-] as const)("%s exits with its code", (result, result_category, code) => {
-  expect(exitCodeOf({ result, result_category })).toBe(code);
 });
 
 it.each([
