@@ -1,6 +1,6 @@
 // The content of exports, on both databases: the same as the lists, and nothing else.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exportedResults } from "../../src/api/exported-results.ts";
+import { exportedResults } from "../../src/api/exported-rows.ts";
 import type { Result } from "../../src/model/result.ts";
 import { createCall, create, startApi } from "../support/api.ts";
 import type { TestApi } from "../support/api.ts";

@@ -1,9 +1,11 @@
-// Reads the recorded results of a call for an export, page by page, in the order of their times.
+// Reads the rows of an export, page by page, in the order of their times: the results of a call, or
+// its statistics.
 import { formatInstant } from "../model/instant.ts";
-import { HOUR_MS } from "../model/periods.ts";
+import { HOUR_MS, keptPartsOf, periodEnd, periodStart } from "../model/periods.ts";
 import { RESULT_CODES } from "../model/result.ts";
 import type { Result, ResultCode } from "../model/result.ts";
-import type { Direction, RawEntry } from "../store/records.ts";
+import { codesOfType } from "../model/stat.ts";
+import type { Direction, PeriodRow, RawEntry, StatQuery } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { Pace } from "./exports.ts";
 import type { ResultFilter } from "./result-lists.ts";
@@ -91,4 +93,28 @@ async function firstTime(store: Store, call_id: string, from: number): Promise<n
   const start = { time: from, afterId: null };
   const [first] = await store.stats.raw(query, RESULT_CODES, start, "forwards", 1);
   return first?.time;
+}
+
+/** Reading a stored period costs about as much as reading this many results. */
+const RESULTS_PER_PART = 8;
+
+/** Yields the periods with calls of this type, from the one that contains `from` up to `to`. */
+export async function* exportedPeriods(
+  store: Store,
+  query: StatQuery,
+  type: string,
+  { from = 0, to = Infinity }: Range,
+  pace: Pace,
+): AsyncGenerator<readonly PeriodRow[]> {
+  const { kind } = query;
+  let start = periodStart(kind, Math.floor(from));
+  for (;;) {
+    const limit = Math.ceil(pace.limit / RESULTS_PER_PART / keptPartsOf(kind, start).length);
+    const found = await store.stats.periods(query, codesOfType(type), start, "forwards", limit);
+    const rows = found.filter(({ time }) => time < to);
+    yield rows;
+    const last = rows.at(-1);
+    if (!last || rows.length < limit) return;
+    start = periodEnd(kind, last.time);
+  }
 }
