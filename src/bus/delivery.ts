@@ -8,11 +8,11 @@ import type { Logger } from "../runtime/logger.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
 
-/** The content of messages that are kept until they are handled. */
-export const CONTENTS = ["ticks", "reports"] as const;
-export type Content = (typeof CONTENTS)[number];
+/** The items of messages that are kept until they are handled. */
+export const ITEM_KINDS = ["ticks", "reports"] as const;
+export type ItemKind = (typeof ITEM_KINDS)[number];
 
-export const MESSAGE_KINDS = [...CONTENTS, "heartbeat", "credentials request"] as const;
+export const MESSAGE_KINDS = [...ITEM_KINDS, "heartbeat", "credentials request"] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
 /** Passes messages to a handler. */

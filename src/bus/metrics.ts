@@ -2,7 +2,7 @@
 import { Counter, registerReading, registerSampled } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
 import type { BusConnection } from "./bus.ts";
-import { CONTENTS, MESSAGE_KINDS } from "./delivery.ts";
+import { ITEM_KINDS, MESSAGE_KINDS } from "./delivery.ts";
 
 export function createBusMetrics(registry: Registry) {
   const registers = [registry];
@@ -12,7 +12,7 @@ export function createBusMetrics(registry: Registry) {
     labelNames: ["messages"],
     registers,
   });
-  for (const messages of CONTENTS) refused.inc({ messages }, 0);
+  for (const messages of ITEM_KINDS) refused.inc({ messages }, 0);
   const dropped = new Counter({
     name: "sonde_bus_dropped_messages_total",
     help: "Messages dropped because they could not be opened or decoded, or were not consumed in time.",

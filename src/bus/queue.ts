@@ -3,7 +3,7 @@ import type { Clock } from "../runtime/clock.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import type { Consumer } from "./bus.ts";
 import { DEDUPLICATION_WINDOW_MS, MAX_UNDER_WAY } from "./bus.ts";
-import type { Content, Observer, Receiver } from "./delivery.ts";
+import type { ItemKind, Observer, Receiver } from "./delivery.ts";
 
 interface Message<T> {
   readonly items: readonly T[];
@@ -20,7 +20,7 @@ interface Taker<T> {
 
 interface QueueOptions<T> extends Observer {
   readonly clock: Clock;
-  readonly kind: Content;
+  readonly kind: ItemKind;
   /** Older messages are dropped. */
   readonly maxAgeMs: number;
   /** Identifies the message of the items: the same each time they are published. */

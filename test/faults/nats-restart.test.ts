@@ -120,7 +120,7 @@ describe("when nats-server is killed and comes back", () => {
     vi.spyOn(client, "publish").mockReturnValueOnce(new Promise(() => {}));
     const stored = storeMessage(
       { ...publisher, clock: standing },
-      { subject: tickSubject(newLocation()), content: "ticks" },
+      { subject: tickSubject(newLocation()), kind: "ticks" },
       { id: "a message", data: new Uint8Array() },
     );
     await server.kill();
@@ -141,7 +141,7 @@ describe("when nats-server is killed and comes back", () => {
     });
     const stored = storeMessage(
       { ...publisher, clock },
-      { subject: tickSubject(newLocation()), content: "ticks" },
+      { subject: tickSubject(newLocation()), kind: "ticks" },
       { id: "a message", data: new Uint8Array() },
     );
     await clock.advance(5000);

@@ -188,7 +188,7 @@ describe("a full stream", () => {
     await using bus = await connectTo(server.url, {
       streams: settings({ ticksMiB: 1 }),
       log,
-      onRefused: (content) => refused.push(content),
+      onRefused: (kind) => refused.push(kind),
     });
     const location_id = newLocation();
     // A megabyte holds ten at most.

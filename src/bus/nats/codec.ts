@@ -13,7 +13,7 @@ import type { Heartbeat, HeartbeatAnswer } from "../../model/heartbeat.ts";
 import { heartbeatAnswerValidator, heartbeatValidator } from "../../model/heartbeat.ts";
 import type { Validator } from "../../model/validate.ts";
 import { MAX_REPORTS_PER_MESSAGE, reportKey, tickKey } from "../bus.ts";
-import type { Content } from "../delivery.ts";
+import type { ItemKind } from "../delivery.ts";
 
 export interface EncodedMessage<T = unknown> {
   readonly text: string;
@@ -62,36 +62,36 @@ export const decodeCallCredentials = (text: string): CallCredentials =>
 
 /** One kind of item. */
 export interface Items<T> {
-  readonly content: Content;
+  readonly kind: ItemKind;
   readonly runIdOf: (item: T) => string;
   readonly keyOf: (items: readonly T[]) => string;
 }
 
 export const TICKS: Items<Tick> = {
-  content: "ticks",
+  kind: "ticks",
   runIdOf: ({ result_id }) => result_id,
   keyOf: tickKey,
 };
 
 export const REPORTS: Items<RunReport> = {
-  content: "reports",
+  kind: "reports",
   runIdOf: ({ run_id }) => run_id,
   keyOf: reportKey,
 };
 
 /** Packs the items into messages of at most `maxBytes`. */
 export function encode<T>(
-  { content, runIdOf, keyOf }: Items<T>,
+  { kind, runIdOf, keyOf }: Items<T>,
   items: readonly T[],
   maxBytes: number,
 ): Encoded<T> {
-  const envelopeBytes = `{"${content}":[]}`.length;
+  const envelopeBytes = `{"${kind}":[]}`.length;
   const messages: Encoded<T>["messages"][number][] = [];
   const tooLarge: string[] = [];
   let [packed, parts, bytes]: [T[], string[], number] = [[], [], 0];
   const finish = (): void => {
     if (parts.length === 0) return;
-    const text = `{"${content}":[${parts.join(",")}]}`;
+    const text = `{"${kind}":[${parts.join(",")}]}`;
     const key = keyOf(packed);
     messages.push({ text, key, items: packed, runIds: packed.map(runIdOf) });
     [packed, parts, bytes] = [[], [], 0];
@@ -115,12 +115,12 @@ export function encode<T>(
 }
 
 function unpack<T extends { readonly location_id: string }>(
-  name: Content,
+  name: ItemKind,
   text: string,
   validator: Validator<T>,
   locationId: string,
 ): T[] {
-  const items = (parse(text) as Partial<Record<Content, unknown>> | null)?.[name];
+  const items = (parse(text) as Partial<Record<ItemKind, unknown>> | null)?.[name];
   if (!Array.isArray(items) || items.length === 0) throw new Error(`the message holds no ${name}`);
   return items.map((item, at) => checked(`${name}[${at}]`, item, validator, locationId));
 }

@@ -6,7 +6,7 @@ import type { Logger } from "../../runtime/logger.ts";
 import { checkLocationId } from "../../model/location.ts";
 import { locationOf } from "../bus.ts";
 import type { Bus, BusStatus, HeartbeatHandler, QuestionHandler } from "../bus.ts";
-import type { Content, MessageKind } from "../delivery.ts";
+import type { ItemKind, MessageKind } from "../delivery.ts";
 import { createReportReceiver, createTickReceiver } from "../delivery.ts";
 import { createQuestionListener } from "../questions.ts";
 import type { Question } from "../questions.ts";
@@ -53,7 +53,7 @@ export interface NatsSettings {
   /** Called for each message that could not be opened or decoded. */
   readonly onDropped?: (kind: MessageKind) => void;
   /** Called for each message that NATS had no room for. */
-  readonly onRefused?: (content: Content) => void;
+  readonly onRefused?: (kind: ItemKind) => void;
   /** A message without a sign of life for this long is redelivered; default 10 s. */
   readonly ackWaitMs?: number;
   /** A server that leaves a ping unanswered for this long counts as lost; default 5 s. */

@@ -6,7 +6,7 @@ import { unavailable } from "../../model/errors.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { retry } from "../../runtime/retry.ts";
 import { locationOf, TooLargeError } from "../bus.ts";
-import type { Content } from "../delivery.ts";
+import type { ItemKind } from "../delivery.ts";
 import { encode } from "./codec.ts";
 import type { Items } from "./codec.ts";
 import type { NatsLink } from "./connection.ts";
@@ -30,7 +30,7 @@ export interface Publisher {
 /** Where messages go. */
 export interface Destination {
   readonly subject: string;
-  readonly content: Content;
+  readonly kind: ItemKind;
 }
 
 const SUBJECTS = { ticks: tickSubject, reports: reportSubject } as const;
@@ -45,22 +45,22 @@ const ENVELOPE_BYTES = 1024;
  */
 export async function publish<T extends { readonly location_id: string }>(
   publisher: Publisher,
-  kind: Items<T>,
+  spec: Items<T>,
   items: readonly T[],
 ): Promise<void> {
   if (items.length === 0) return;
-  const { content } = kind;
+  const { kind } = spec;
   const locationId = locationOf(items);
-  const [sealer, place] = [publisher.sealerOf(locationId), placeOf(content, locationId)];
+  const [sealer, place] = [publisher.sealerOf(locationId), placeOf(kind, locationId)];
   const maxPayload = publisher.link.connection.info?.max_payload ?? DEFAULT_MAX_PAYLOAD;
   const maxBytes = maxPayload - ENVELOPE_BYTES;
-  const destination = { subject: SUBJECTS[content](locationId), content };
+  const destination = { subject: SUBJECTS[kind](locationId), kind };
   /**
    * Stores the items; returns the ids of runs that are too large. An agent may not read a stream's
    * `max_msg_size`, so this halves refused messages until it finds the items that do not fit.
    */
   const store = async (some: readonly T[]): Promise<readonly string[]> => {
-    const { messages, tooLarge } = encode(kind, some, maxBytes);
+    const { messages, tooLarge } = encode(spec, some, maxBytes);
     const refused = await Promise.all(
       messages.map(async (message) => {
         const sealed = sealMessage(sealer, place, message);
@@ -92,7 +92,7 @@ const ATTEMPT_TIMEOUT_MS = 2000;
  */
 export async function storeMessage(
   { link, client, access, clock, room }: Omit<Publisher, "sealerOf">,
-  { subject, content }: Destination,
+  { subject, kind }: Destination,
   message: SealedMessage,
 ): Promise<boolean> {
   const attempt = async (leftMs: number): Promise<boolean> => {
@@ -101,7 +101,7 @@ export async function storeMessage(
     try {
       const options = { msgID: message.id, headers: padding(subject, message), timeout };
       await orReconnect(link, client.publish(subject, message.data, options));
-      room.store(content);
+      room.store(kind);
       return true;
     } catch (cause) {
       if (isOverMaximum(cause)) return false;
@@ -120,7 +120,7 @@ export async function storeMessage(
   } catch (cause) {
     const reason = link.fault() ?? textOf(cause);
     const full = isNoRoom(cause);
-    if (full) room.refuse(content, cause);
+    if (full) room.refuse(kind, cause);
     throw unavailable(`NATS at ${link.addresses} did not store a message (${reason})`, {
       part: "the bus",
       full,
