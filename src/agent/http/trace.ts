@@ -21,8 +21,8 @@ export interface Trace {
   readonly busyAtStart: number;
   busyAtEnd: number;
   /**
-   * Milliseconds that the agent's other work held up the call while the thread was idle: at the
-   * start, in earlier exchanges, and so far.
+   * Milliseconds that the agent's other work held up the call while the thread was idle: in earlier
+   * exchanges, and so far.
    */
   readonly heldAtStart: number;
   held: number;
@@ -81,9 +81,9 @@ export function endTrace(trace: Trace): void {
 }
 
 /**
- * Call it once the target has all that it needs to answer. Call the function that it returns on the
- * answer, and again on a later event for which the target did not wait for the agent: the last call
- * counts. What the thread did until then delayed that event only if it could not look for it.
+ * Begins a wait, once the target has all that it needs to answer. The function returned ends it at
+ * the answer, or anew at a later event that did not wait for the agent either. What the thread did
+ * during the wait, up to its last look for events, delayed nothing.
  */
 export function beginWait(trace: Trace): () => void {
   const { clock } = trace;

@@ -72,8 +72,8 @@ export function createSpoolDelivery(settings: SpoolDeliverySettings) {
       return true;
     },
     /**
-     * Returns whether the spool has the batch, which the bus has not accepted: it may do so yet, so
-     * no delivery begins until `offerEnded`.
+     * Stores a batch that the bus has not accepted; returns whether the spool has it. The bus may
+     * still accept it, so no delivery begins until `offerEnded`.
      */
     putAside({ waiting, spooled }: Readonly<Batch>): boolean {
       away = true;

@@ -75,7 +75,7 @@ export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
       });
     },
     count: () => held.size,
-    /** Resolves when there is room: once full, below `REFILL_BELOW`. Ends at `stopWaiting`. */
+    /** Resolves when there is room, after a full load below `REFILL_BELOW`, or at `stopWaiting`. */
     async room(): Promise<void> {
       if (isBelow(1)) return;
       waiting = Promise.withResolvers();
