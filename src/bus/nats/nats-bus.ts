@@ -115,7 +115,7 @@ function createBus(
   const room = watchRoom(options);
   const watch = watchConnection(link, clock, options.streams !== undefined);
   const publisher = { link, client, access, clock, room, sealerOf };
-  const consumers = createConsumers({ ...publisher, log, ackWaitMs });
+  const consumers = createConsumers({ link, access, clock, log, ackWaitMs });
 
   function answer<Q extends Question, A>(to: Questions<Q, A>, handler: QuestionHandler<Q, A>) {
     const { kind, decode } = to;
