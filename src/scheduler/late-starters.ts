@@ -4,7 +4,7 @@ import { PUBLISH_AHEAD_MS } from "../dispatch/dispatch.ts";
 import { dueRun, expiryOf, slotsUpTo } from "../model/slots.ts";
 import { scheduledRunId } from "../runtime/ids.ts";
 import type { Lease, PendingRun, Schedule, StoredSchedule } from "../store/records.ts";
-import { countMissed, missedFor } from "./missed.ts";
+import { missedFor } from "./missed.ts";
 import type { Renew, SchedulerParts } from "./parts.ts";
 
 /**
@@ -24,7 +24,7 @@ export async function orderLateStarters(
     if (started.length === 0) break;
     const { ordered, missed } = await orderStarted(options, lease, started, now);
     metrics.runs.inc(ordered);
-    countMissed(options, "deployed_late", missed);
+    metrics.missed.inc({ reason: "deployed_late" }, missed);
     if (ordered + missed > 0)
       log.info({ ordered, missed }, "runs of new or changed deployments ordered");
     now = await renew();

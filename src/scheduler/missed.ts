@@ -17,20 +17,13 @@ export const missedFor = (reason: MissedReason, run: PendingRun): MissedWithReas
 
 /** Runs that have an outcome by now are neither recorded nor counted. */
 export async function recordMissed(
-  parts: SchedulerParts,
+  { store, log, metrics }: SchedulerParts,
   missed: readonly MissedWithReason[],
 ): Promise<void> {
   for (const [reason, runs] of Map.groupBy(missed, (each) => each.reason)) {
-    const recorded = await parts.store.results.recordUnreported(runs);
+    const recorded = await store.results.recordUnreported(runs);
     if (recorded === 0) continue;
-    countMissed(parts, reason, recorded);
-    parts.log.warn({ reason, missed: recorded }, "runs missed");
+    metrics.missed.inc({ reason }, recorded);
+    log.warn({ reason, missed: recorded }, "runs missed");
   }
 }
-
-/** Call it after the commit: a transaction may be repeated. */
-export const countMissed = (
-  { metrics }: SchedulerParts,
-  reason: MissedReason,
-  runs: number,
-): void => metrics.missed.inc({ reason }, runs);

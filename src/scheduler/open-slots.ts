@@ -2,7 +2,7 @@
 // passed the slot. A page is one transaction, which also moves on to the next: it is done once, or
 // not at all.
 import type { Opening } from "../store/records.ts";
-import { countMissed, missedFor } from "./missed.ts";
+import { missedFor } from "./missed.ts";
 import type { Renew, SchedulerParts } from "./parts.ts";
 
 /** Deployments in a page: few enough for a transaction well below 250 ms. */
@@ -67,7 +67,7 @@ async function open(
     runs += more ?? 0;
   } while (more !== undefined && now !== undefined);
   const slot = new Date(opening.slot).toISOString();
-  if (opening.late) countMissed(options, "scheduler_down", runs);
+  if (opening.late) metrics.missed.inc({ reason: "scheduler_down" }, runs);
   else metrics.runs.inc(runs);
   if (runs > 0 && opening.late) log.warn({ slot, missed: runs }, "slot opened late");
   else if (runs > 0) log.info({ slot, ordered: runs }, "slot opened");
