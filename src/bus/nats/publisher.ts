@@ -101,7 +101,7 @@ export async function storeMessage(
     try {
       const options = { msgID: message.id, headers: padding(subject, message), timeout };
       await orReconnect(link, client.publish(subject, message.data, options));
-      room.store(kind);
+      room.stored(kind);
       return true;
     } catch (cause) {
       if (isOverMaximum(cause)) return false;
@@ -120,7 +120,7 @@ export async function storeMessage(
   } catch (cause) {
     const reason = link.fault() ?? textOf(cause);
     const full = isNoRoom(cause);
-    if (full) room.refuse(kind, cause);
+    if (full) room.refused(kind, cause);
     throw unavailable(`NATS at ${link.addresses} did not store a message (${reason})`, {
       part: "the bus",
       full,

@@ -33,23 +33,23 @@ export interface RoomOptions {
 export type Room = ReturnType<typeof watchRoom>;
 
 export function watchRoom({ clock, log, onRefused }: RoomOptions) {
-  const refused = new Map<ItemKind, { advice: string; reason: string; at: number }>();
+  const refusals = new Map<ItemKind, { advice: string; reason: string; at: number }>();
   return {
-    refuse(kind: ItemKind, cause: unknown): void {
+    refused(kind: ItemKind, cause: unknown): void {
       onRefused?.(kind);
       const [advice, reason] = [adviceOn(kind, cause), textOf(cause)];
-      if (refused.get(kind)?.advice !== advice) log.error({ reason }, advice);
-      refused.set(kind, { advice, reason, at: clock.monotonic() });
+      if (refusals.get(kind)?.advice !== advice) log.error({ reason }, advice);
+      refusals.set(kind, { advice, reason, at: clock.monotonic() });
     },
-    store(kind: ItemKind): void {
-      const last = refused.get(kind);
+    stored(kind: ItemKind): void {
+      const last = refusals.get(kind);
       if (!last || clock.monotonic() - last.at < CALM_MS) return;
-      refused.delete(kind);
+      refusals.delete(kind);
       log.info({ messages: kind }, "NATS has room again");
     },
     /** Undefined while everything is stored. */
     fault(): string | undefined {
-      const [first] = refused.values();
+      const [first] = refusals.values();
       return first && `${first.advice} (${first.reason})`;
     },
   };
