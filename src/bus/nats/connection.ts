@@ -72,8 +72,12 @@ export async function openNatsLink(options: NatsLinkOptions): Promise<NatsLink> 
 /** `addresses`: the servers, without credentials. */
 function followLink(connection: NatsConnection, addresses: string, log: Logger) {
   const health = createHealth(addresses, log);
+  const listeners = new Set<() => void>();
   void (async () => {
-    for await (const status of connection.status()) health.follow(status);
+    for await (const status of connection.status()) {
+      health.follow(status);
+      if (status.type === "reconnect") for (const listener of listeners) listener();
+    }
     health.close(await connection.closed());
   })();
   return {
@@ -85,7 +89,10 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger) 
     fault: health.fault,
     reconnects: health.reconnects,
     /** Calls back after each reconnection; returns a function that unsubscribes. */
-    onReconnect: (listener: () => void) => health.onReconnect(listener),
+    onReconnect(listener: () => void): () => void {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     /** Resolves with false when the connection is not up in time. */
     isUpWithin: (ms: number): Promise<boolean> => within(health.up(), ms),
     /** Resolves once the server has received everything or is out of reach, or after 2 s. */

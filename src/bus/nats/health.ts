@@ -9,7 +9,7 @@ export function createHealth(nats: string, log: Logger) {
   let refusal: string | undefined;
   let [reconnecting, reconnects] = [false, 0];
   let refused = false; // by the latest attempt to reconnect
-  const [listeners, denials] = [createListeners(), createDenials()];
+  const denials = createDenials();
   let up = Promise.withResolvers<void>();
   up.resolve();
 
@@ -39,7 +39,6 @@ export function createHealth(nats: string, log: Logger) {
     reconnects: (): number => reconnects,
     /** Resolves when the server answers. */
     up: (): Promise<void> => up.promise,
-    onReconnect: listeners.add,
     follow(status: Status): void {
       // About to ping. With two pings under way, the first had no answer for a whole interval.
       if (status.type === "ping" && status.pendingPings > 1) down("the server does not answer");
@@ -55,26 +54,11 @@ export function createHealth(nats: string, log: Logger) {
         reconnects += 1;
         denials.clear();
         restored();
-        listeners.call();
       } else if (status.type === "error") noteError(status.error);
     },
     close(cause: unknown): void {
       fault = "closed";
       if (cause) log.error({ nats, err: cause }, "NATS connection closed");
-    },
-  };
-}
-
-function createListeners() {
-  const all = new Set<() => void>();
-  return {
-    /** Returns a function that removes it. */
-    add: (listener: () => void): (() => void) => {
-      all.add(listener);
-      return () => void all.delete(listener);
-    },
-    call(): void {
-      for (const listener of all) listener();
     },
   };
 }
