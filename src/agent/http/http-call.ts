@@ -115,16 +115,16 @@ async function followToEnd(
     await visit(network, progress, attempt);
     const { status_code = 0, headers = [] } = progress.last.response ?? {};
     const isRedirect = status_code >= 300 && status_code <= 399;
-    if (isRedirect) jar ??= createCookies(clock);
-    const renewed = jar?.store(siteOf(own), headers);
-    if (!isRedirect) return;
+    if (!isRedirect) return void jar?.store(siteOf(own), headers);
+    jar ??= createCookies(clock);
+    const { set, deleted } = jar.store(siteOf(own), headers);
     // Cookies set by a redirect are newer than the call's own, which otherwise win.
-    for (const name of renewed?.set ?? []) newer.add(name);
-    if (renewed) own = withoutCookies(own, renewed.deleted);
+    for (const name of set) newer.add(name);
+    own = withoutCookies(own, deleted);
     const next = redirectedRequest(own, { status_code, headers }, behaviour, progress.hops.length);
     own = await signed(next, clock);
     progress.hops.push(progress.last);
-    progress.last = newTrace(jar ? withCookies(own, jar, newer) : own, clock, progress.last);
+    progress.last = newTrace(withCookies(own, jar, newer), clock, progress.last);
   }
 }
 
