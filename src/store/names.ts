@@ -77,11 +77,11 @@ export async function namesOf(
 }
 
 /** A subquery for the number of the name; null if it has none. */
-export const numberOf = ({ kysely }: Database, name: string) =>
+export const selectNumber = ({ kysely }: Database, name: string) =>
   kysely.selectFrom("names").select("id").where("name", "=", name);
 
 /** A subquery for the numbers of those of the names that have one. */
-export const numbersAmong = (database: Database, names: readonly string[]) =>
+export const selectNumbers = (database: Database, names: readonly string[]) =>
   database.kysely
     .selectFrom("names")
     .select("id")

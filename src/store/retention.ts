@@ -7,7 +7,7 @@ import { decodeTime, encodeTime } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { inTransaction, isAmong } from "./database.ts";
 import { cursorOf } from "./leases.ts";
-import { numberOf } from "./names.ts";
+import { selectNumber } from "./names.ts";
 import { dropPartition, makePartitions, partitionsOf } from "./postgres/partitions.ts";
 import type { DividedTable, Partition } from "./postgres/partitions.ts";
 import { completeSince } from "./result-days.ts";
@@ -228,7 +228,7 @@ const oldestPeriod =
   (kind: "HOUR" | "DAY", condition: RawBuilder<unknown>): Oldest =>
   (database, { hours }) => sql`
     select min(period) as oldest from stats
-    where kind = (${numberOf(database, kind)}) and period >= ${hours} and ${condition}`;
+    where kind = (${selectNumber(database, kind)}) and period >= ${hours} and ${condition}`;
 
 const OLDEST: Readonly<Record<ExpiringKind, Oldest>> = {
   details: oldestId(DETAILS),

@@ -10,7 +10,7 @@ import type { ResultCode } from "../../model/result.ts";
 import type { Database } from "../database.ts";
 import { isAmong, textAt } from "../database.ts";
 import { listQuery } from "./document-lists.ts";
-import { numberOf } from "../names.ts";
+import { selectNumber } from "../names.ts";
 import { isTrue } from "../ledger/recorded.ts";
 import type { Page } from "../records.ts";
 import { readNewestAt } from "../results/newest-results.ts";
@@ -143,7 +143,7 @@ type LatestRow = Omit<LatestResult, "latency"> & {
 async function withResults(database: Database, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select name from names where ${isAmong(database, "name", ids)} and exists (
-      select 1 from stats where call = names.id and kind = (${numberOf(database, "DAY")})
+      select 1 from stats where call = names.id and kind = (${selectNumber(database, "DAY")})
         and period >= ${await expiredBefore(database)} and count > 0
     )`.execute(database.kysely);
   return rows.map(({ name }) => name);
@@ -192,7 +192,7 @@ async function readHours(
       from names as calls cross join stats where ${ofHours}
       group by calls.name, period, result
     ) as hours join names as codes on codes.id = hours.result`.execute(database.kysely);
-  const made = sql.join(MADE_CODES.map((code) => sql`${numberOf(database, code)}`));
+  const made = sql.join(MADE_CODES.map((code) => sql`${selectNumber(database, code)}`));
   const { rows: buckets } = await sql<
     Record<"call_id", string> & Record<"bucket" | "count", number>
   >`
@@ -227,7 +227,7 @@ async function readLocations(
 /** For `calls cross join stats`, in this order: SQLite would read the hours of all calls first. */
 const hoursOf = (database: Database, ids: readonly string[], from: number): RawBuilder<boolean> =>
   sql`${isAmong(database, "calls.name", ids)} and stats.call = calls.id
-    and stats.kind = (${numberOf(database, "HOUR")}) and stats.period >= ${from}
+    and stats.kind = (${selectNumber(database, "HOUR")}) and stats.period >= ${from}
     and stats.period < ${from + DAY_MS} and stats.count > 0`;
 
 /** PostgreSQL sums bigints to an unbounded type. */

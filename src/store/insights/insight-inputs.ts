@@ -5,7 +5,7 @@ import type { Outlier } from "../../model/insight.ts";
 import type { CountedLatency, HourResults } from "../../model/insight-report.ts";
 import type { LocationSpread } from "../../model/score.ts";
 import type { Database } from "../database.ts";
-import { numberOf } from "../names.ts";
+import { selectNumber } from "../names.ts";
 import { idsOfStarts } from "../result-days.ts";
 
 /** From `from` (inclusive) to `to` (exclusive), in epoch milliseconds. */
@@ -56,7 +56,7 @@ const IS_UNCERTAIN = sql<boolean>`(uncertainty > 10000 and uncertainty * 10 > co
 
 const inRange = async (database: Database, { call_id, from, to }: ResultRange) => {
   const ids = await idsOfStarts(database, { start: from, end: to });
-  return sql`call = ${numberOf(database, call_id)} and time >= ${from} and time < ${to} and ${ids}`;
+  return sql`call = ${selectNumber(database, call_id)} and time >= ${from} and time < ${to} and ${ids}`;
 };
 
 async function countLatencies(database: Database, range: ResultRange): Promise<CountedLatency[]> {
@@ -64,7 +64,7 @@ async function countLatencies(database: Database, range: ResultRange): Promise<C
     select locations.name as location_id, codes.name as result, latency, count, uncertain
     from (
       select location, result,
-        case when result = ${numberOf(database, "COMPLETE")} then ${LATENCY} else 0 end as latency,
+        case when result = ${selectNumber(database, "COMPLETE")} then ${LATENCY} else 0 end as latency,
         count(*) as count,
         count(*) filter (where ${IS_UNCERTAIN}) as uncertain
       from results where ${await inRange(database, range)}
@@ -85,12 +85,12 @@ async function slowest(
   // Latencies are rounded: a total counts as 20 ms from 19.5 ms on.
   const beyond = fences.map(
     ({ location_id, outlier_from }) => sql`
-      (location = ${numberOf(database, location_id)} and total >= ${outlier_from * 1000 - 500})`,
+      (location = ${selectNumber(database, location_id)} and total >= ${outlier_from * 1000 - 500})`,
   );
   const { rows } = await sql<Outlier>`
     select results.id as result_id, time, locations.name as location_id, ${LATENCY} as latency
     from results join names locations on locations.id = location
-    where ${await inRange(database, range)} and result = ${numberOf(database, "COMPLETE")}
+    where ${await inRange(database, range)} and result = ${selectNumber(database, "COMPLETE")}
       and (${sql.join(beyond, sql` or `)})
       and not coalesce(${IS_UNCERTAIN}, ${sql.lit(false)})
     order by total desc, results.id limit ${limit}`.execute(database.kysely);
@@ -103,7 +103,7 @@ async function readHours(database: Database, range: ResultRange): Promise<HourRe
     select period as time, codes.name as result, cast(sum(count) as bigint) as count,
       sum(count * mean) / sum(count) as mean
     from stats join names codes on codes.id = stats.result
-    where call = ${numberOf(database, call_id)} and kind = ${numberOf(database, "HOUR")}
+    where call = ${selectNumber(database, call_id)} and kind = ${selectNumber(database, "HOUR")}
       and period >= ${from} and period < ${to} and count > 0
     group by period, codes.name order by period, codes.name`.execute(database.kysely);
   return rows;

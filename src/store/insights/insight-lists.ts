@@ -5,7 +5,7 @@ import type { InsightKind, InsightSummary, ListedInsight } from "../../model/ins
 import type { Database } from "../database.ts";
 import { isAmong, textAt } from "../database.ts";
 import { accessesOf, readableBy } from "../identity.ts";
-import { numberOf } from "../names.ts";
+import { selectNumber } from "../names.ts";
 import { withRanks } from "./insight-ranks.ts";
 
 /** A page of reports, in order of creation. */
@@ -86,7 +86,7 @@ export function readableIds(database: Database, reader: Actor, page: InsightPage
 
 const idsOfCall = (database: Database, callId: string, page: InsightPage) => {
   const { kind } = page;
-  const reports = pageOf(database, page).where("call", "=", numberOf(database, callId));
+  const reports = pageOf(database, page).where("call", "=", selectNumber(database, callId));
   const wanted = kind ? reports.where("report_type", "=", REPORT_TYPES[kind]) : reports;
   return database.kysely.selectFrom(wanted.as("readable")).select("id");
 };

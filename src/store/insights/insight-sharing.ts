@@ -2,7 +2,7 @@
 // list's page does not grow with the number of reports.
 import type { Call } from "../../model/call.ts";
 import type { Database } from "../database.ts";
-import { numberOf } from "../names.ts";
+import { selectNumber } from "../names.ts";
 import type { NewDocument } from "../records.ts";
 
 /** The sharing, as columns of a report. */
@@ -35,7 +35,7 @@ export async function shareInsights(database: Database, { id, org, document }: N
   await database.kysely
     .updateTable("insights")
     .set(sharing)
-    .where("call", "=", numberOf(database, id))
+    .where("call", "=", selectNumber(database, id))
     .where((eb) =>
       eb.or([
         eb("shared_org", "<>", sharing.shared_org),
@@ -48,7 +48,7 @@ export async function shareInsights(database: Database, { id, org, document }: N
 /** Call it in the transaction that deletes the call. */
 export async function removeInsights(database: Database, callId: string): Promise<void> {
   const reports = database.kysely.deleteFrom("insights");
-  await reports.where("call", "=", numberOf(database, callId)).execute();
+  await reports.where("call", "=", selectNumber(database, callId)).execute();
 }
 
 const columnsOf = (shared_org: number, { access }: Call): Sharing => ({

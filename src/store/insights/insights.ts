@@ -12,7 +12,7 @@ import type { BulkInsert } from "../bulk.ts";
 import type { Database } from "../database.ts";
 import { inTransaction, insertRows } from "../database.ts";
 import { pack, unpack } from "../details.ts";
-import { numberNames, numberOf } from "../names.ts";
+import { numberNames, selectNumber } from "../names.ts";
 import { createInsightInputs } from "./insight-inputs.ts";
 import { createInsightLists, MEASURES } from "./insight-lists.ts";
 import { withRanks } from "./insight-ranks.ts";
@@ -47,7 +47,7 @@ export const createInsightStore = (database: Database) => ({
     database.kysely
       .selectFrom("insights")
       .select(MEASURES)
-      .where("call", "=", numberOf(database, key.call_id))
+      .where("call", "=", selectNumber(database, key.call_id))
       .where("report_type", "=", REPORT_TYPES[key.kind])
       .where("start", "=", key.start)
       .executeTakeFirst(),
@@ -60,11 +60,11 @@ async function save(database: Database, insight: NewInsight): Promise<void> {
   const { call_id, kind, start, details, ...columns } = insight;
   const sharing = await sharingOf(database, call_id);
   if (!sharing) return;
-  const numberOfName = await numberNames(database, [call_id]);
+  const numberOf = await numberNames(database, [call_id]);
   const row = {
     ...columns,
     ...sharing,
-    call: numberOfName(call_id),
+    call: numberOf(call_id),
     report_type: REPORT_TYPES[kind],
     start,
     details: pack(details),
@@ -75,7 +75,7 @@ async function save(database: Database, insight: NewInsight): Promise<void> {
 async function remove(database: Database, { call_id, kind, start }: InsightKey): Promise<void> {
   await database.kysely
     .deleteFrom("insights")
-    .where("call", "=", numberOf(database, call_id))
+    .where("call", "=", selectNumber(database, call_id))
     .where("report_type", "=", REPORT_TYPES[kind])
     .where("start", "=", start)
     .execute();

@@ -9,7 +9,7 @@ import type { BulkInsert } from "../bulk.ts";
 import type { Database } from "../database.ts";
 import { inTransaction, insertRows, isAmong } from "../database.ts";
 import { cursorOf } from "../leases.ts";
-import { keep, numberNames, numberOf } from "../names.ts";
+import { keep, numberNames, selectNumber } from "../names.ts";
 import type { Schema } from "../schema.ts";
 import type { CountedPlace } from "../stats/fold.ts";
 
@@ -55,7 +55,7 @@ export const createInsightMarks = (database: Database) => ({
 export async function markLate(
   database: Database,
   places: readonly Pick<CountedPlace, "call_id" | "time">[],
-  callNumberOf: (callId: string) => number,
+  numberOf: (callId: string) => number,
 ): Promise<void> {
   const now = await database.timeOf(database.kysely);
   const marked = Math.max(now, (await cursorOf(database, INSIGHTS_LEASE)) ?? now);
@@ -66,7 +66,7 @@ export async function markLate(
     for (const kind of INSIGHT_KINDS)
       if (periodEnd(kind, time) <= marked) {
         const period = { kind, start: periodStart(kind, time) };
-        const row = toStaleRow(period, callNumberOf(call_id), now);
+        const row = toStaleRow(period, numberOf(call_id), now);
         rows.set(`${row.start}|${row.report_type}|${row.call}`, row);
       }
   await insertRows(database, RENEW, inOrder([...rows.values()]));
@@ -100,7 +100,7 @@ const RENEW: BulkInsert<keyof StaleRow> = {
 
 /** Selects statistics of the kind that makes up such a period. */
 const statsOf = (database: Database, { kind }: InsightPeriod) =>
-  database.kysely.selectFrom("stats").where("kind", "=", numberOf(database, PARTS[kind]));
+  database.kysely.selectFrom("stats").where("kind", "=", selectNumber(database, PARTS[kind]));
 
 async function markPage(
   database: Database,
@@ -127,11 +127,11 @@ async function markPage(
 }
 
 async function renewMark(database: Database, key: InsightKey): Promise<StaleInsight> {
-  const callNumberOf = await numberNames(database, [key.call_id]);
+  const numberOf = await numberNames(database, [key.call_id]);
   const now = await database.timeOf(database.kysely);
   const { version } = await database.kysely
     .insertInto("stale_insights")
-    .values(toStaleRow(key, callNumberOf(key.call_id), now))
+    .values(toStaleRow(key, numberOf(key.call_id), now))
     .onConflict((conflict) =>
       conflict
         .columns(["start", "report_type", "call"])
@@ -153,7 +153,7 @@ async function readCalls(
     .distinct()
     .where(isAmong(database, "period", keptPartsOf(period.kind, period.start)))
     .orderBy("calls.name");
-  if (callId !== undefined) query = query.where("call", "=", numberOf(database, callId));
+  if (callId !== undefined) query = query.where("call", "=", selectNumber(database, callId));
   return (await query.execute()).map(({ call_id }) => call_id);
 }
 
@@ -193,7 +193,7 @@ export async function listStale(
 
 const isBeyond = (database: Database, { start, kind, call_id }: InsightKey) =>
   sql<boolean>`(start, report_type, call) >
-    (${start}, ${REPORT_TYPES[kind]}, ${numberOf(database, call_id)})`;
+    (${start}, ${REPORT_TYPES[kind]}, ${selectNumber(database, call_id)})`;
 
 /** Removes the mark. False if it has been renewed or removed since it was read. */
 export async function unmark(
@@ -204,7 +204,7 @@ export async function unmark(
     .deleteFrom("stale_insights")
     .where("start", "=", start)
     .where("report_type", "=", REPORT_TYPES[kind])
-    .where("call", "=", numberOf(database, call_id))
+    .where("call", "=", selectNumber(database, call_id))
     .where("version", "=", version)
     .executeTakeFirstOrThrow();
   return numDeletedRows > 0n;
@@ -214,7 +214,7 @@ async function firstDay(database: Database): Promise<number | undefined> {
   const row = await database.kysely
     .selectFrom("stats")
     .select("period")
-    .where("kind", "=", numberOf(database, "DAY"))
+    .where("kind", "=", selectNumber(database, "DAY"))
     .orderBy("period")
     .limit(1)
     .executeTakeFirst();

@@ -7,7 +7,7 @@ import type { Database } from "../database.ts";
 import { countAll, textAt } from "../database.ts";
 import type { PendingAt } from "../records.ts";
 import { idsBetween } from "../result-days.ts";
-import { numberOf } from "../names.ts";
+import { selectNumber } from "../names.ts";
 import { FOR_EVER } from "./schedules.ts";
 
 export interface SlotAudit {
@@ -121,9 +121,9 @@ async function missedBetween(
     .selectFrom("results")
     .select((eb) => ["message", eb.fn.countAll<number>().as("count")])
     .where(idsBetween(from, to))
-    .where("result", "=", numberOf(database, "MISSED"))
+    .where("result", "=", selectNumber(database, "MISSED"))
     .where((eb) =>
-      eb.or([eb("agent", "is", null), eb("agent", "not in", numberOf(database, SIMULATION))]),
+      eb.or([eb("agent", "is", null), eb("agent", "not in", selectNumber(database, SIMULATION))]),
     )
     .groupBy("message");
   const messages = kysely

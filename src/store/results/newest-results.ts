@@ -7,7 +7,7 @@ import type { KeptKind } from "../../model/periods.ts";
 import { latencyOf } from "../../model/result.ts";
 import type { ResultCode } from "../../model/result.ts";
 import type { Database } from "../database.ts";
-import { numberOf, numbersOf } from "../names.ts";
+import { numbersOf, selectNumber } from "../names.ts";
 import { idsOfStarts } from "../result-days.ts";
 
 /**
@@ -77,7 +77,7 @@ function hoursOfPlaces(database: Database, now: number): RawBuilder<unknown> {
   };
   const newest = (of: string, kind: KeptKind, isAmongThem: RawBuilder<unknown>) => sql`
     select max(period) from stats
-    where stats.kind = (${numberOf(database, kind)}) and ${isAmongThem}
+    where stats.kind = (${selectNumber(database, kind)}) and ${isAmongThem}
       and stats.call = ${sql.ref(`${of}.call`)} and stats.location = ${sql.ref(`${of}.location`)}
       and stats.count > 0`;
   const ofDay = sql`period >= day and period < day + ${sql.lit(DAY_MS)}`;

@@ -4,7 +4,7 @@ import type { ResultCode } from "../../model/result.ts";
 import type { Database } from "../database.ts";
 import { textAt } from "../database.ts";
 import { idsBetween } from "../result-days.ts";
-import { numberOf } from "../names.ts";
+import { selectNumber } from "../names.ts";
 
 /** Runs are found by the trigger time in their ids, so those with a longer delay are left out. */
 const LONGEST_DELAY_MS = 600_000;
@@ -62,7 +62,7 @@ async function failingCalls(
   to: number,
   limit: number,
 ): Promise<FailingCall[]> {
-  const failed = FAILED.map((code) => sql`${numberOf(database, code)}`);
+  const failed = FAILED.map((code) => sql`${selectNumber(database, code)}`);
   const { rows } = await sql<FailingCall>`
     select calls.name as call_id, locations.name as location_id, codes.name as result,
       coalesce(${textAt(database, "documents.document", ["meta", "name"])}, '') as name, failures.message, failures.count

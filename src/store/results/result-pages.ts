@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { AliasableExpression, RawBuilder, SelectQueryBuilder, Selectable } from "kysely";
 import { chunksOf } from "../../model/chunks.ts";
 import type { Database } from "../database.ts";
-import { numberOf, numbersAmong } from "../names.ts";
+import { selectNumber, selectNumbers } from "../names.ts";
 import type { ResultPage } from "../records.ts";
 import type { Schema } from "../schema.ts";
 import { windowsOfPage } from "./result-windows.ts";
@@ -75,12 +75,12 @@ export async function groupsOf(
     .selectFrom("stats")
     .select(["call", "location", "result"])
     .distinct()
-    .where("call", "=", numberOf(database, callId))
-    .where("kind", "=", numberOf(database, "MONTH"))
+    .where("call", "=", selectNumber(database, callId))
+    .where("kind", "=", selectNumber(database, "MONTH"))
     .where("count", ">", 0);
   if (location_id !== undefined)
-    groups = groups.where("location", "=", numberOf(database, location_id));
-  if (codes) groups = groups.where("result", "in", numbersAmong(database, codes));
+    groups = groups.where("location", "=", selectNumber(database, location_id));
+  if (codes) groups = groups.where("result", "in", selectNumbers(database, codes));
   return groups.execute();
 }
 
@@ -123,12 +123,12 @@ export function timedQuery(database: Database, callId: string, page: ResultPage)
   let query = database.kysely
     .selectFrom("results")
     .select("id")
-    .where("call", "=", numberOf(database, callId));
+    .where("call", "=", selectNumber(database, callId));
   for (const condition of placeOnPage(page, RESULT_PLACE)) query = query.where(condition);
   // The sign keeps SQLite from the index of groups, which has all times.
   if (location_id !== undefined)
-    query = query.where(sql`+location`, "=", numberOf(database, location_id));
-  if (codes) query = query.where(sql`+result`, "in", numbersAmong(database, codes));
+    query = query.where(sql`+location`, "=", selectNumber(database, location_id));
+  if (codes) query = query.where(sql`+result`, "in", selectNumbers(database, codes));
   return query.orderBy("id", order).limit(limit);
 }
 

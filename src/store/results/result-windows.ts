@@ -6,7 +6,7 @@ import type { RawBuilder } from "kysely";
 import { DAY_MS, periodEnd, periodStart } from "../../model/periods.ts";
 import { decodeTime } from "../../runtime/ids.ts";
 import type { Database } from "../database.ts";
-import { numberOf, numbersAmong } from "../names.ts";
+import { selectNumber, selectNumbers } from "../names.ts";
 import type { ResultPage } from "../records.ts";
 import { expiredBefore, idsBetween, readSpans } from "../result-days.ts";
 import type { Spans, TimeRange } from "../result-days.ts";
@@ -55,14 +55,14 @@ async function countedDays(
   let days = database.kysely
     .selectFrom("stats")
     .select(["period", sql<number>`cast(sum(count) as bigint)`.as("count")])
-    .where("call", "=", numberOf(database, callId))
-    .where("kind", "=", numberOf(database, "DAY"))
+    .where("call", "=", selectNumber(database, callId))
+    .where("kind", "=", selectNumber(database, "DAY"))
     .where("period", ">=", periodStart("DAY", starts))
     .where("period", "<=", ends)
     .where("count", ">", 0);
   if (location_id !== undefined)
-    days = days.where("location", "=", numberOf(database, location_id));
-  if (codes) days = days.where("result", "in", numbersAmong(database, codes));
+    days = days.where("location", "=", selectNumber(database, location_id));
+  if (codes) days = days.where("result", "in", selectNumbers(database, codes));
   return days.groupBy("period").orderBy("period", order).limit(most).execute();
 }
 

@@ -5,7 +5,7 @@ import type { KeptKind } from "../../model/periods.ts";
 import type { Batch, RemovalPlace, Removed } from "../../model/retention.ts";
 import type { Database } from "../database.ts";
 import { countAll, isAmong } from "../database.ts";
-import { numberOf } from "../names.ts";
+import { selectNumber } from "../names.ts";
 
 interface StatPlace {
   readonly id: number;
@@ -70,7 +70,7 @@ async function statsBetween(
   let rows = database.kysely
     .selectFrom("stats")
     .select(["id", "period", "call", "location", "result"])
-    .where("kind", "=", numberOf(database, kind))
+    .where("kind", "=", selectNumber(database, kind))
     .where("period", ">=", Number(place[0] ?? from))
     .where("period", "<", to);
   if (place.length > 0)

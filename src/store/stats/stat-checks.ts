@@ -15,7 +15,7 @@ import { PHASES } from "../../model/timing.ts";
 import type { Database } from "../database.ts";
 import { countAll, inSnapshot, inTransaction } from "../database.ts";
 import { lockStat, replaceStat } from "./fold.ts";
-import { numberNames, numberOf } from "../names.ts";
+import { numberNames, selectNumber } from "../names.ts";
 import { completeSince, idsOfStarts } from "../result-days.ts";
 import { bucketsOfRow, SUMMARY_COLUMNS, summaryOfRows } from "./summary-rows.ts";
 
@@ -88,10 +88,10 @@ async function countDays(
     .selectFrom("stats")
     .select(["call", "period"])
     .distinct()
-    .where("kind", "=", numberOf(database, "DAY"))
+    .where("kind", "=", selectNumber(database, "DAY"))
     .where("period", ">=", from)
     .where("period", "<", to);
-  if (call_id !== undefined) days = days.where("call", "=", numberOf(database, call_id));
+  if (call_id !== undefined) days = days.where("call", "=", selectNumber(database, call_id));
   return countAll(database.kysely.selectFrom(days.as("days")));
 }
 
@@ -100,7 +100,7 @@ async function daysOf(
   call_id: string,
   { from, to }: TimeSpan,
 ): Promise<number[]> {
-  const call = numberOf(database, call_id);
+  const call = selectNumber(database, call_id);
   const dayOf = (column: string) =>
     sql`${sql.ref(column)} - ${sql.ref(column)} % ${sql.lit(DAY_MS)}`;
   const { rows } = await sql<{ day: number }>`
@@ -177,7 +177,7 @@ async function hoursOfResults(database: Database, span: Span): Promise<PlacedSum
     .innerJoin("names as locations", "locations.id", "results.location")
     .select(["time", "total", ...PHASES])
     .select(["codes.name as code", "locations.name as location_id"])
-    .where("call", "=", numberOf(database, call_id))
+    .where("call", "=", selectNumber(database, call_id))
     .where(await idsOfStarts(database, { start: from, end: to }))
     .where("time", ">=", from)
     .where("time", "<", to);
@@ -211,8 +211,8 @@ async function readStats(
     .innerJoin("names as locations", "locations.id", "stats.location")
     .select(["period", "codes.name as code", "locations.name as location_id", ...SUMMARY_COLUMNS])
     .select(bucketsOfRow(database).as("buckets"))
-    .where("call", "=", numberOf(database, call_id))
-    .where("kind", "=", numberOf(database, kind))
+    .where("call", "=", selectNumber(database, call_id))
+    .where("kind", "=", selectNumber(database, kind))
     .where("period", ">=", from)
     .where("period", "<", to);
   if (location_id !== undefined) query = query.where("locations.name", "=", location_id);

@@ -12,7 +12,7 @@ import { PHASES } from "../../model/timing.ts";
 import type { Sample, Summary } from "../../model/summary.ts";
 import type { Database } from "../database.ts";
 import { isAmong } from "../database.ts";
-import { numberOf } from "../names.ts";
+import { selectNumber } from "../names.ts";
 import type { Direction, PeriodRow, RawEntry, StatQuery } from "../records.ts";
 import {
   expiredBefore,
@@ -156,22 +156,22 @@ function statRows(database: Database, { call_id, kind, location_id }: StatQuery)
   const query = database.kysely
     .selectFrom("stats")
     .innerJoin("names as codes", "codes.id", "stats.result")
-    .where("call", "=", numberOf(database, call_id))
-    .where("kind", "=", numberOf(database, PARTS[kind]))
+    .where("call", "=", selectNumber(database, call_id))
+    .where("kind", "=", selectNumber(database, PARTS[kind]))
     .where("count", ">", 0);
   return location_id === null
     ? query
-    : query.where("location", "=", numberOf(database, location_id));
+    : query.where("location", "=", selectNumber(database, location_id));
 }
 
 function resultRows(database: Database, { call_id, location_id }: Omit<StatQuery, "kind">) {
   const query = database.kysely
     .selectFrom("results")
     .innerJoin("names as codes", "codes.id", "results.result")
-    .where("call", "=", numberOf(database, call_id));
+    .where("call", "=", selectNumber(database, call_id));
   return location_id === null
     ? query
-    : query.where("location", "=", numberOf(database, location_id));
+    : query.where("location", "=", selectNumber(database, location_id));
 }
 
 /** Parts per statement: it blocks the process if the database is embedded. */
