@@ -126,6 +126,10 @@ export const defineEndpoint = <
   },
 ): Endpoint => endpoint;
 
+/** Returns every method and path of the endpoint. */
+export const routesOf = ({ methods, path, aliases = [] }: Endpoint) =>
+  [path, ...aliases].flatMap((each) => methods.map((method) => ({ method, path: each })));
+
 /** Names a schema: the OpenAPI document then has it once, under this name. */
 export const named = <S extends TSchema>(name: string, schema: S): S => ({
   ...schema,

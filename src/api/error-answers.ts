@@ -7,6 +7,7 @@ import { notFound } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { closeIfUnread } from "../runtime/unread-body.ts";
+import { routesOf } from "./endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { OPEN_PATHS } from "./entry-points.ts";
 import { HttpError, toAnswer } from "./http/errors.ts";
@@ -40,12 +41,11 @@ export function withoutRoute(
   { url, method }: FastifyRequest,
 ): Error {
   const steps = stepsOf(url.split("?", 1)[0] ?? "");
-  const methods = [
-    ...endpoints.flatMap(({ path, aliases = [], methods: of }) =>
-      [path, ...aliases].some((one) => covers(stepsOf(`${API_PREFIX}${one}`), steps)) ? of : [],
-    ),
-    ...OPEN_PATHS.flatMap((path) => (covers(stepsOf(path), steps) ? ["GET"] : [])),
+  const routes = [
+    ...endpoints.flatMap(routesOf).map((one) => ({ ...one, path: `${API_PREFIX}${one.path}` })),
+    ...OPEN_PATHS.map((path) => ({ method: "GET", path })),
   ];
+  const methods = routes.flatMap((one) => (covers(stepsOf(one.path), steps) ? one.method : []));
   if (methods.length === 0) return notFound("Path");
   const allow = [
     ...new Set(methods.flatMap((one) => (one === "GET" ? ["GET", "HEAD"] : one))),

@@ -11,8 +11,9 @@ import type { Authenticate } from "./authenticate.ts";
 import type { Budgets } from "./budgets.ts";
 import { carryOut } from "./change.ts";
 import { LONGEST_SESSION_MS } from "./sessions.ts";
-import { forget, isRepeatable, toRepeatable } from "./idempotency.ts";
+import { routesOf } from "./endpoint.ts";
 import type { ApiRequest, Endpoint, Reply } from "./endpoint.ts";
+import { forget, isRepeatable, toRepeatable } from "./idempotency.ts";
 import { clientAddress } from "./http/proxies.ts";
 import { readParameters } from "./http/parameters.ts";
 import { sessionCookie } from "./http/session-cookie.ts";
@@ -50,39 +51,38 @@ export interface Serving {
 
 /** Registers every method and path of the endpoint. */
 export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving: Serving): void {
-  for (const path of [endpoint.path, ...(endpoint.aliases ?? [])])
-    for (const method of endpoint.methods)
-      app.route({
-        method,
-        url: `${API_PREFIX}${path}`,
-        config: { isLasting: endpoint.lasting ?? false },
-        // Before the body is read: without a key, it need be neither sent nor parsed.
-        async onRequest(request) {
-          Object.assign(request, await serving.authenticate(request, endpoint));
-        },
-        async handler(request, reply) {
-          const asked = toApiRequest(endpoint, request, reply, serving);
-          const handled = await endpoint.handle(asked);
-          if (endpoint.media) {
-            const ended = asked.ended();
-            return sendStreamed(handled as StreamedAnswer, request, reply, { ...serving, ended });
-          }
-          const { status, answer, session } = toReply(endpoint, handled);
-          if (session !== undefined)
-            reply.header("set-cookie", sessionCookie(request, session, LONGEST_SESSION_MS));
-          const json = JSON.stringify(answer);
-          // Some endpoints also answer with runs and statistics: these have no version.
-          if (endpoint.versioned && Object.hasOwn(answer as object, "id")) {
-            const tag = entityTag(json);
-            reply.header("etag", tag);
-            if (isRead(request) && isNamed(tag, request.headers["if-none-match"]))
-              return sendNotModified(reply);
-          }
-          if (json.length > LONG_ANSWER) breakOffStalled(reply, serving.stalledAfterMs);
-          reply.code(status).type("application/json; charset=utf-8");
-          return json;
-        },
-      });
+  for (const { method, path } of routesOf(endpoint))
+    app.route({
+      method,
+      url: `${API_PREFIX}${path}`,
+      config: { isLasting: endpoint.lasting ?? false },
+      // Before the body is read: without a key, it need be neither sent nor parsed.
+      async onRequest(request) {
+        Object.assign(request, await serving.authenticate(request, endpoint));
+      },
+      async handler(request, reply) {
+        const asked = toApiRequest(endpoint, request, reply, serving);
+        const handled = await endpoint.handle(asked);
+        if (endpoint.media) {
+          const ended = asked.ended();
+          return sendStreamed(handled as StreamedAnswer, request, reply, { ...serving, ended });
+        }
+        const { status, answer, session } = toReply(endpoint, handled);
+        if (session !== undefined)
+          reply.header("set-cookie", sessionCookie(request, session, LONGEST_SESSION_MS));
+        const json = JSON.stringify(answer);
+        // Some endpoints also answer with runs and statistics: these have no version.
+        if (endpoint.versioned && Object.hasOwn(answer as object, "id")) {
+          const tag = entityTag(json);
+          reply.header("etag", tag);
+          if (isRead(request) && isNamed(tag, request.headers["if-none-match"]))
+            return sendNotModified(reply);
+        }
+        if (json.length > LONG_ANSWER) breakOffStalled(reply, serving.stalledAfterMs);
+        reply.code(status).type("application/json; charset=utf-8");
+        return json;
+      },
+    });
 }
 
 const toReply = ({ status = 200 }: Endpoint, answer: unknown): Reply =>

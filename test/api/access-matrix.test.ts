@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { ACCESS_LEVELS } from "../../src/model/access.ts";
 import type { AccessLevel } from "../../src/model/access.ts";
 import { insightId } from "../../src/model/insight.ts";
+import { routesOf } from "../../src/api/endpoint.ts";
 import type { Endpoint } from "../../src/api/endpoint.ts";
 import { startApi } from "../support/api.ts";
 import { newId } from "../../src/runtime/ids.ts";
@@ -273,18 +274,15 @@ function requestsOf(operationId: string, row: Row, ids: Objects): Request[] {
   const endpoint = api.api.endpoints.find((one) => one.operationId === operationId);
   if (!endpoint) throw new Error(`no endpoint ${operationId}`);
   const { of = () => "", query = "", body } = row;
-  const paths = [endpoint.path, ...(endpoint.aliases ?? [])];
-  return paths.flatMap((path) =>
-    endpoint.methods.map((method) => {
-      const id = typeof of === "function" ? of() : ids[of];
-      return {
-        method,
-        path: path.replaceAll(/:\w+/g, id) + query,
-        documented: `/api/2${path.replaceAll(/:(\w+)/g, "{$1}")}`,
-        ...(body && { body: body(ids) }),
-      };
-    }),
-  );
+  return routesOf(endpoint).map(({ method, path }) => {
+    const id = typeof of === "function" ? of() : ids[of];
+    return {
+      method,
+      path: path.replaceAll(/:\w+/g, id) + query,
+      documented: `/api/2${path.replaceAll(/:(\w+)/g, "{$1}")}`,
+      ...(body && { body: body(ids) }),
+    };
+  });
 }
 
 // The owner is tried at every level, and by every method and path. For others, levels differ only

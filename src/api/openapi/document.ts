@@ -1,9 +1,11 @@
 // Completes the OpenAPI document: an example for every parameter, body and answer, and whether a
 // body is required.
 import type { SwaggerTransformObject } from "@fastify/swagger";
+import { routesOf } from "../endpoint.ts";
 import type { DescribedHeader, Endpoint } from "../endpoint.ts";
+import { API_PREFIX } from "../serve-endpoint.ts";
 import { EXAMPLE_ETAG, bodyExample, exampleOf } from "./examples.ts";
-import { errorsOf } from "./words.ts";
+import { errorsOf, templateOf } from "./words.ts";
 
 type Given = Parameters<SwaggerTransformObject>[0];
 type Document = Extract<Given, { openapiObject: unknown }>["openapiObject"];
@@ -43,12 +45,10 @@ function toHeader(header: DescribedHeader) {
 export function finishDocument(document: Document, endpoints: readonly Endpoint[]): Document {
   const paths = document.paths as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   for (const endpoint of endpoints)
-    for (const path of [endpoint.path, ...(endpoint.aliases ?? [])])
-      for (const method of endpoint.methods) {
-        const described = `/api/2${path.replaceAll(/:(\w+)/g, "{$1}")}`;
-        const operation = paths[described]?.[method.toLowerCase()];
-        if (operation) finish(operation, endpoint);
-      }
+    for (const { method, path } of routesOf(endpoint)) {
+      const operation = paths[`${API_PREFIX}${templateOf(path)}`]?.[method.toLowerCase()];
+      if (operation) finish(operation, endpoint);
+    }
   return document;
 }
 

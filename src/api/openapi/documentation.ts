@@ -6,6 +6,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import swagger from "@fastify/swagger";
 import swaggerUi from "@fastify/swagger-ui";
 import { notFound } from "../../model/errors.ts";
+import { routesOf } from "../endpoint.ts";
 import type { Endpoint } from "../endpoint.ts";
 import { toAnswer } from "../http/errors.ts";
 import { API_PREFIX, entityTag, isNamed, sendNotModified } from "../serve-endpoint.ts";
@@ -41,14 +42,13 @@ export async function createDocumentation(endpoints: readonly Endpoint[], config
   });
   void app.register(async (described) => {
     for (const endpoint of endpoints)
-      for (const path of [endpoint.path, ...(endpoint.aliases ?? [])])
-        for (const method of endpoint.methods)
-          described.route({
-            method,
-            url: `${API_PREFIX}${path}`,
-            schema: describe(endpoint, method, path),
-            handler: () => undefined,
-          });
+      for (const { method, path } of routesOf(endpoint))
+        described.route({
+          method,
+          url: `${API_PREFIX}${path}`,
+          schema: describe(endpoint, method, path),
+          handler: () => undefined,
+        });
   });
   await app.ready();
   return { pages: app, sendDocument: documentSender(app.swagger()) };

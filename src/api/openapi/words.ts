@@ -36,11 +36,14 @@ const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: s
 
 export const pathParameter = (name: string) => PATH_PARAMETERS[name] ?? id("the object");
 
+/** Returns the path as OpenAPI writes it: `/calls/{id}/`. */
+export const templateOf = (path: string): string => path.replaceAll(/:(\w+)/g, "{$1}");
+
 /** An endpoint's own sentences, and what its other properties imply. */
 export function descriptionOf(endpoint: Endpoint, isVariant: boolean): string {
   const { description, level, methods, path } = endpoint;
   return [
-    isVariant ? `The same as \`${methods[0]} ${path.replaceAll(/:(\w+)/g, "{$1}")}\`.` : [],
+    isVariant ? `The same as \`${methods[0]} ${templateOf(path)}\`.` : [],
     description ?? [],
     level === "VIEWER" ? "Any active key will do." : `Needs the access level ${atLeast(level)}.`,
   ]
