@@ -1,15 +1,15 @@
 // `sonde backup`: copies the embedded database while the service runs.
-import { basename, dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { existingSealerOf, MASTER_KEY_FILE, masterKeyOf } from "../compose/store.ts";
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
 import { systemClock } from "../runtime/clock.ts";
+import { replaceFile } from "../runtime/data-dir.ts";
 import { backUp } from "../store/backup/backup.ts";
 import type { Contents } from "../store/backup/backup.ts";
 import type { Context } from "./command.ts";
 import { existingDatabaseIn, inWords, showCopying, sizeOf } from "./database-file.ts";
 import type { DatabaseFile } from "./database-file.ts";
-import { replaceFile } from "./written-files.ts";
 
 /** The suffix of the master key's file beside a backup. */
 export const KEY_SUFFIX = ".master-key";
@@ -64,11 +64,8 @@ async function aboutKeys(
     return `${needed}, which these settings do not have: keep that key, or the backup cannot be restored.\n`;
   const old = ids.filter((key) => key !== sealer?.keyId); // while the master key is rotated
   if (withKey) {
-    const path = replaceFile(dirname(to), {
-      name: `${basename(to)}${KEY_SUFFIX}`,
-      content: Buffer.from(masterKeyOf(config, dataDir)).toString("base64"),
-      isSecret: true,
-    });
+    const path = `${to}${KEY_SUFFIX}`;
+    replaceFile(path, Buffer.from(masterKeyOf(config, dataDir)).toString("base64"), 0o600);
     return old.length === 0
       ? `${needed}, which is beside it, ${path}: whoever has both files can read every secret.\n`
       : `${needed}. Beside it, ${path} has only ${sealer?.keyId}: keep SONDE_MASTER_KEYS_OLD too. Without it, the backup cannot be restored.\n`;

@@ -1,10 +1,8 @@
 // Files that commands write for the operator.
-import { randomUUID } from "node:crypto";
-import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { invalid } from "../model/errors.ts";
 import { show } from "../model/validate.ts";
-import { makeFolder } from "../runtime/data-dir.ts";
+import { makeFolder, replaceFile } from "../runtime/data-dir.ts";
 
 export interface WrittenFile {
   readonly name: string;
@@ -21,7 +19,11 @@ export function writeFiles(folder: string, files: readonly WrittenFile[]): strin
   if (folder === "") throw invalid("--out: '' is not a folder");
   try {
     makeFolder(folder);
-    return files.map((file) => replaceFile(folder, file));
+    return files.map(({ name, content, isSecret = false }) => {
+      const path = join(folder, name);
+      replaceFile(path, content, isSecret ? 0o600 : 0o644);
+      return path;
+    });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     throw invalid(
@@ -29,20 +31,4 @@ export function writeFiles(folder: string, files: readonly WrittenFile[]): strin
       { cause },
     );
   }
-}
-
-/** Replaces the file whole or not at all, with its own mode, not that of the previous file. */
-export function replaceFile(
-  folder: string,
-  { name, content, isSecret = false }: WrittenFile,
-): string {
-  const path = join(folder, name);
-  const temporary = `${path}.${randomUUID()}`;
-  try {
-    writeFileSync(temporary, content, { mode: isSecret ? 0o600 : 0o644, flush: true });
-    renameSync(temporary, path);
-  } finally {
-    rmSync(temporary, { force: true });
-  }
-  return path;
 }

@@ -47,12 +47,9 @@ export function openDataDir(directory: string) {
     ...existing,
     /** Writes the file for this user alone (mode 0600), atomically. */
     write(file: string, content: string): void {
-      const temporary = path(`${file}.${randomUUID()}`);
       try {
-        writeFileSync(temporary, content, { mode: 0o600, flush: true });
-        renameSync(temporary, path(file));
+        replaceFile(path(file), content, 0o600);
       } catch (cause) {
-        rmSync(temporary, { force: true });
         throw unwritable(file, cause);
       }
     },
@@ -99,6 +96,17 @@ export function existingDataDir(directory: string) {
       );
     },
   };
+}
+
+/** Replaces the file whole or not at all, with this mode, not that of the previous file. */
+export function replaceFile(path: string, content: string, mode: number): void {
+  const temporary = `${path}.${randomUUID()}`;
+  try {
+    writeFileSync(temporary, content, { mode, flush: true });
+    renameSync(temporary, path);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
 }
 
 /** False for a file that this user cannot see, as in the folder of another user. */
