@@ -1,9 +1,8 @@
 // `sonde insights compute`, while a service has the store open.
-import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runCommand } from "../../src/commands/command-line.ts";
 import { makeFolder } from "../support/process.ts";
-import { connect, storeKinds } from "../support/stores.ts";
+import { connect, settingsOf, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 import {
   DAY,
@@ -23,12 +22,9 @@ interface Change {
 }
 
 /** Runs the command in this process; returns what it prints. */
-async function compute({ location }: TestDatabase, ...args: readonly string[]): Promise<Change[]> {
+async function compute(database: TestDatabase, ...args: readonly string[]): Promise<Change[]> {
   using folder = makeFolder();
-  const environment =
-    "url" in location
-      ? { SONDE_DATABASE_URL: location.url, SONDE_DATA_DIR: folder.dataDir }
-      : { SONDE_DATA_DIR: dirname(location.file) };
+  const environment = settingsOf(database, folder.dataDir);
   let printed = "";
   await runCommand(["insights", "compute", ...args], environment, (text) => (printed += text));
   return printed

@@ -1,5 +1,4 @@
 // Repairs statistics from their results, while others are recorded.
-import { dirname } from "node:path";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { daysToCheck, rebuildStats } from "../../src/aggregator/rebuild-stats.ts";
@@ -16,7 +15,7 @@ import type { Store } from "../../src/store/store.ts";
 import { expectStatisticsOfRows, readLedger } from "../support/ledger.ts";
 import { makeFolder } from "../support/process.ts";
 import { aReport, aRun, T0 } from "../support/runs.ts";
-import { connect, sharedStore, storeKinds } from "../support/stores.ts";
+import { connect, settingsOf, sharedStore, storeKinds } from "../support/stores.ts";
 
 const HOUR = 3_600_000;
 const ALWAYS = { from: 0, to: Number.MAX_SAFE_INTEGER };
@@ -222,11 +221,7 @@ describe.each(storeKinds)("rebuilding statistics on %s", (kind) => {
     const call = await measured(3);
     await change((await row(call, "HOUR", T0)).id, { max: 1 });
     using folder = makeFolder();
-    const { location } = database;
-    const environment =
-      "url" in location
-        ? { SONDE_DATABASE_URL: location.url, SONDE_DATA_DIR: folder.dataDir }
-        : { SONDE_DATA_DIR: dirname(location.file) };
+    const environment = settingsOf(database, folder.dataDir);
     const print = vi.fn<(text: string) => void>();
     await runCommand(["stats", "rebuild", "--call", call], environment, print);
     await runCommand(["stats", "rebuild", "--call", call], environment, print);

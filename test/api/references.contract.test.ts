@@ -5,7 +5,7 @@ import { runCommand } from "../../src/commands/command-line.ts";
 import { create, createAuthSetting, createCall, startApi } from "../support/api.ts";
 import type { List, TestApi } from "../support/api.ts";
 import { makeFolder } from "../support/process.ts";
-import { connect, storeKinds } from "../support/stores.ts";
+import { connect, settingsOf, storeKinds } from "../support/stores.ts";
 
 const post = (api: TestApi, path: string, body: object) => api.send({ method: "POST", path, body });
 const remove = (api: TestApi, path: string) => api.send({ method: "DELETE", path });
@@ -201,11 +201,7 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
     await using api = await startApi({ storeKind });
     await using raw = connect(api.database).kysely;
     using folder = makeFolder();
-    const { location } = api.database;
-    const env = {
-      SONDE_DATA_DIR: folder.dataDir,
-      SONDE_DATABASE_URL: "url" in location ? location.url : "",
-    };
+    const env = settingsOf(api.database, folder.dataDir);
     const { id } = await createCall(api);
     const deployment = { target_id: id, location_id: "far", frequency: 1 };
     const deploy = () => create(api, "/deployments/", { deployment });

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, inject } from "vitest";
 import type { Database } from "../../src/store/database.ts";
 import { openStore } from "../../src/store/open-store.ts";
@@ -31,6 +31,15 @@ export const connect = ({ location }: Pick<TestDatabase, "location">): Database 
   "url" in location
     ? openPostgres({ url: location.url })
     : openSqlite({ path: location.file, clock: systemClock });
+
+/** The settings of a command on the database; its other files may be in `dataDir`. */
+export const settingsOf = (
+  { location }: Pick<TestDatabase, "location">,
+  dataDir: string,
+): Readonly<Record<string, string>> =>
+  "url" in location
+    ? { SONDE_DATABASE_URL: location.url, SONDE_DATA_DIR: dataDir }
+    : { SONDE_DATA_DIR: dirname(location.file) };
 
 /** Copies a template that has the schema: migrating each would take longer than most tests. */
 const LOCATIONS: Readonly<
