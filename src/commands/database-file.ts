@@ -32,8 +32,8 @@ export function existingDatabaseIn(config: Config): DatabaseFile {
 }
 
 /** Keeps `sonde serve` from starting until the result is disposed. Throws if it is running. */
-export function lockOut(config: Config, { dataDir }: DatabaseFile): Disposable {
-  const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir, "stop it first");
+export function lockOut({ dataDir }: DatabaseFile): Disposable {
+  const unlock = lockForProcess(dataDir.path("serve.lock"), "stop it first");
   return { [Symbol.dispose]: unlock };
 }
 

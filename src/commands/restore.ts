@@ -32,7 +32,7 @@ export async function restoreStore(context: Context, input: RestoreInput): Promi
     );
   const from = resolve(input.file);
   const file = databaseFileIn(config);
-  using _ = lockOut(config, file);
+  using _ = lockOut(file);
   using showing = showCopying("restoring");
   let [opened, key]: [number | undefined, MasterKey | undefined] = [undefined, undefined];
   const restored = await restore({

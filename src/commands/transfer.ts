@@ -26,7 +26,7 @@ export async function transferStore(context: Context, { to }: TransferInput): Pr
   const config = context.config();
   const target = targetOf(config, to);
   const file = existingDatabaseIn(config);
-  using _ = lockOut(config, file);
+  using _ = lockOut(file);
   using stopping = abortOnStop(nothingWritten);
   const started = systemClock.monotonic();
   let progress: Progress | undefined;

@@ -17,7 +17,7 @@ export function claimAgentIds(dataDir: DataDir, count: number, log: Logger) {
 function keptIds(dataDir: DataDir, count: number, log: Logger) {
   let release: (() => void) | undefined;
   try {
-    release = lockForProcess(dataDir.path("agent.lock"), dataDir.path(""));
+    release = lockForProcess(dataDir.path("agent.lock"));
     return { ids: Array.from({ length: count }, (_, at) => keptId(dataDir, at + 1)), release };
   } catch (err) {
     release?.();

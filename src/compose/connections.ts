@@ -63,7 +63,7 @@ export async function openConnections(
   const closeLater = (name: string, stop: Service["stop"]): void =>
     void opened.push({ name, start: async () => undefined, stop });
   if (isHub(config) && !config.databaseUrl) {
-    const unlock = lockForProcess(dataDir.path("serve.lock"), config.dataDir);
+    const unlock = lockForProcess(dataDir.path("serve.lock"));
     closeLater("data folder", async () => unlock());
   }
   if (demo) {

@@ -1,5 +1,6 @@
 // Keeps a second process from serving a file database. The operating system frees the lock when the
 // process ends.
+import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 // https://www.sqlite.org/rescode.html#busy
@@ -12,7 +13,6 @@ const SQLITE_BUSY = 5;
  */
 export function lockForProcess(
   path: string,
-  folder: string,
   advice = "stop it, or give this one its own folder with SONDE_DATA_DIR",
 ): () => void {
   let database: DatabaseSync | undefined;
@@ -27,7 +27,7 @@ export function lockForProcess(
         `cannot lock ${path} (${message}): make the folder writable, with room in it, or set SONDE_DATA_DIR`,
         { cause },
       );
-    throw new Error(`another sonde serve is running in ${folder}: ${advice}`, { cause });
+    throw new Error(`another sonde serve is running in ${dirname(path)}: ${advice}`, { cause });
   }
   const locked = database;
   return () => locked.close();
