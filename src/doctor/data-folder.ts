@@ -1,6 +1,7 @@
 // The data folder: whether the service can use it, and no one else can read its files.
 import { access, constants, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOrText } from "../runtime/error-code.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
@@ -62,7 +63,7 @@ async function readFolder(path: string): Promise<FolderFacts | string> {
     );
     return { path, mode, uid, files: files.flat() };
   } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code ?? String(cause);
+    return codeOrText(cause);
   }
 }
 

@@ -6,6 +6,7 @@ import { isMetadataAddress } from "../net/egress.ts";
 import { reach } from "../net/reach.ts";
 import { createHostResolver } from "../net/resolve-host.ts";
 import type { HostResolver } from "../net/resolve-host.ts";
+import { codeOrText } from "../runtime/error-code.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, skipped, warning } from "./finding.ts";
@@ -74,7 +75,7 @@ async function ask(server: string): Promise<string> {
     await resolver.resolve4(PROBE);
     return "ENOTFOUND"; // a server that invents addresses answers, too
   } catch (cause) {
-    return (cause as NodeJS.ErrnoException).code ?? String(cause);
+    return codeOrText(cause);
   }
 }
 

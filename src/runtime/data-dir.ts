@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { codeOf, codeOrText } from "./error-code.ts";
 
 export type DataDir = ReturnType<typeof openDataDir>;
 
@@ -23,7 +24,7 @@ export function openDataDir(directory: string) {
     throw new Error(
       codeOf(cause) === "EEXIST"
         ? `the data folder ${directory} is not a folder: remove it, or set SONDE_DATA_DIR`
-        : `the data folder ${directory} cannot be created (${codeOf(cause)}): make it writable, or set SONDE_DATA_DIR`,
+        : `the data folder ${directory} cannot be created (${codeOrText(cause)}): make it writable, or set SONDE_DATA_DIR`,
       { cause },
     );
   }
@@ -31,7 +32,7 @@ export function openDataDir(directory: string) {
   const { path } = existing;
   const unwritable = (file: string, cause: unknown): Error =>
     new Error(
-      `${path(file)} cannot be written (${codeOf(cause)}): make the folder writable, with room in it, or set SONDE_DATA_DIR`,
+      `${path(file)} cannot be written (${codeOrText(cause)}): make the folder writable, with room in it, or set SONDE_DATA_DIR`,
       { cause },
     );
   const writeFirst = (file: string, content: string): void => {
@@ -77,7 +78,7 @@ export function existingDataDir(directory: string) {
     } catch (cause) {
       if (codeOf(cause) === "ENOENT") return undefined;
       throw new Error(
-        `${path(file)} cannot be read (${codeOf(cause)}): make it a file that this user may read, or set SONDE_DATA_DIR`,
+        `${path(file)} cannot be read (${codeOrText(cause)}): make it a file that this user may read, or set SONDE_DATA_DIR`,
         { cause },
       );
     }
@@ -134,5 +135,3 @@ export function makeFolder(directory: string): void {
 
 const isFolder = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
-
-const codeOf = (cause: unknown): string => (cause as NodeJS.ErrnoException).code ?? String(cause);
