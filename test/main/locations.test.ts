@@ -9,6 +9,7 @@ import { openSqlite } from "../../src/store/sqlite/sqlite.ts";
 import { createScheduleStore } from "../../src/store/ledger/schedules.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { makeFolder } from "../support/process.ts";
+import { aSchedule } from "../support/runs.ts";
 
 const MASTER = Buffer.alloc(32, 7).toString("base64");
 
@@ -169,18 +170,7 @@ describe("removing a location", () => {
     await hub.sonde("locations", "add", "tokyo");
     const database = openSqlite({ path: join(hub.dataDir, "sonde.db"), clock: systemClock });
     const schedules = createScheduleStore(database);
-    await schedules.set({
-      deployment_id: "deployment",
-      owner: "ann",
-      owner_org: null,
-      target_id: "call",
-      target_kind: "call",
-      location_id: "tokyo",
-      frequency: 5,
-      run_delay: 0,
-      between_calls_delay: 0,
-      active_from: 0,
-    });
+    await schedules.set(aSchedule({ deployment_id: "deployment", location_id: "tokyo" }));
     const removing = hub.sonde("locations", "remove", "tokyo");
     await expect(removing).rejects.toThrow("has 1 deployment: delete or move it first");
     await schedules.remove("deployment", Date.now());

@@ -19,7 +19,7 @@ import type { Store } from "../../src/store/store.ts";
 import { captureLog } from "../runtime/log-lines.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
-import { aCall, aReport, aRun, insertKey, T0 } from "../support/runs.ts";
+import { aCall, aReport, aRun, aSchedule, insertKey, T0 } from "../support/runs.ts";
 import { connect, createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
@@ -69,19 +69,7 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     });
   };
   const deploy = async (change: Partial<Schedule> = {}): Promise<Schedule> => {
-    const schedule = {
-      deployment_id: `deployment-${Math.random()}`,
-      owner: "ann",
-      owner_org: null,
-      target_id: call.id,
-      target_kind: "call" as const,
-      between_calls_delay: 0,
-      location_id: "local",
-      frequency: 1,
-      run_delay: 0,
-      active_from: clock.now() + 1,
-      ...change,
-    };
+    const schedule = aSchedule({ target_id: call.id, active_from: clock.now() + 1, ...change });
     await store.schedules.set(schedule);
     return schedule;
   };

@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { FREQUENCIES, MINUTE_MS, slotsUpTo } from "../../src/model/slots.ts";
-import { newId } from "../../src/runtime/ids.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
 import { createBeat } from "../../src/scheduler/beat.ts";
@@ -16,7 +15,7 @@ import type { Store } from "../../src/store/store.ts";
 import { expectOneRowForEachSlot, readLedger } from "../support/ledger.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
-import { aCall, insertKey, T0 } from "../support/runs.ts";
+import { aCall, aSchedule, insertKey, T0 } from "../support/runs.ts";
 import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 import { createWaitingRuns } from "../../src/dispatch/waiting-runs.ts";
@@ -59,19 +58,9 @@ describe.each(storeKinds)("slots on %s", (kind) => {
       holder,
       metrics: measured,
     });
-  const aSchedule = (change: Partial<Schedule> = {}): StoredSchedule => ({
-    deployment_id: newId(T0),
-    owner: "ann",
-    owner_org: null,
-    target_id: aCall().id,
-    target_kind: "call",
-    between_calls_delay: 0,
-    location_id: "local",
-    frequency: 1,
-    run_delay: 0,
-    active_from: T0 + SECOND,
+  const newSchedule = (change: Partial<Schedule> = {}): StoredSchedule => ({
+    ...aSchedule({ target_id: aCall().id, active_from: T0 + SECOND, ...change }),
     active_until: FOR_EVER,
-    ...change,
   });
   const pendingOf = ({ target_id }: Schedule) =>
     store.pendingRuns.listOfTarget(target_id, { after: "", limit: 2000 });
@@ -80,7 +69,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
     const delays = [0, 59, 60, 3599, 86_400];
     const schedules = FREQUENCIES.flatMap((frequency) =>
       delays.map((run_delay) =>
-        aSchedule({
+        newSchedule({
           frequency,
           run_delay,
           active_from: T0 - 3 * 86_400_000,
@@ -154,7 +143,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
   });
 
   it("of a long outage are recorded by several beats: the next one must be on time", async () => {
-    await store.schedules.set(aSchedule());
+    await store.schedules.set(newSchedule());
     await newBeat(store).run();
     await clock.advance(20 * MINUTE_MS);
     const slow: Store = {
@@ -175,7 +164,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
   });
 
   it("split into late runs and runs to order by the time of the opening", async () => {
-    const [soon, late] = [aSchedule({ frequency: 2 }), aSchedule()];
+    const [soon, late] = [newSchedule({ frequency: 2 }), newSchedule()];
     for (const schedule of [soon, late]) await store.schedules.set(schedule);
     const opening = { slot: T0 + 2 * MINUTE_MS, opened: T0 + 2 * MINUTE_MS + 31 * SECOND };
     const idsOf = async (isLate: boolean) => {
@@ -190,7 +179,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
   });
 
   it("that were due when their deployment was deleted have an outcome, also in an outage", async () => {
-    const schedule = aSchedule({ run_delay: 10 });
+    const schedule = newSchedule({ run_delay: 10 });
     await newBeat(store).run();
     await store.schedules.set(schedule);
     await clock.setNow(T0 + 5 * MINUTE_MS + 5 * SECOND);
@@ -206,7 +195,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
   it("publish the current one before recording an outage, and continue after a kill", async () => {
     const calls = [aCall(), aCall(), aCall()];
     for (const call of calls) await store.documents.insert(call);
-    const schedules = calls.map(({ id }) => aSchedule({ target_id: id }));
+    const schedules = calls.map(({ id }) => newSchedule({ target_id: id }));
     await newBeat(store).run();
     for (const schedule of schedules) await store.schedules.set(schedule);
     const end = T0 + 60 * MINUTE_MS + 20 * SECOND;

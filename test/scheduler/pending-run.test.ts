@@ -2,21 +2,11 @@
 import { expect, it } from "vitest";
 import { scheduledRun } from "../../src/scheduler/late-starters.ts";
 import type { Schedule } from "../../src/store/records.ts";
+import { aSchedule } from "../support/runs.ts";
 
 const NOON = Date.UTC(2026, 9, 1, 12);
 
-const schedule: Schedule = {
-  deployment_id: "0123456789deployment00000a",
-  owner: "ann",
-  owner_org: null,
-  target_id: "call",
-  target_kind: "call",
-  between_calls_delay: 0,
-  location_id: "local",
-  frequency: 1,
-  run_delay: 90,
-  active_from: 0,
-};
+const schedule = aSchedule({ deployment_id: "0123456789deployment00000a", run_delay: 90 });
 
 it("makes the same run for the same schedule and slot", () => {
   const run = scheduledRun(schedule, NOON);

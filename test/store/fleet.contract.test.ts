@@ -2,25 +2,14 @@
 import { describe, expect, it } from "vitest";
 import { newId } from "../../src/runtime/ids.ts";
 import type { NewDocument } from "../../src/store/records.ts";
-import { aCall, aRun, T0 } from "../support/runs.ts";
+import { aCall, aRun, aSchedule, T0 } from "../support/runs.ts";
 import { sharedStore, storeKinds } from "../support/stores.ts";
 
 describe.each(storeKinds)("the fleet on %s", (kind) => {
   const { store } = sharedStore(kind);
 
   const deploy = (location_id: string, deployment_id = newId(T0), active_from = T0) =>
-    store.schedules.set({
-      deployment_id,
-      owner: "ann",
-      owner_org: null,
-      target_id: "call",
-      target_kind: "call",
-      location_id,
-      frequency: 1,
-      run_delay: 0,
-      between_calls_delay: 0,
-      active_from,
-    });
+    store.schedules.set(aSchedule({ deployment_id, location_id, active_from }));
 
   it("counts each deployment once, page by page, at its current location", async () => {
     const moved = newId(T0);

@@ -7,7 +7,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { openInspection } from "../../src/store/inspection.ts";
 import type { Inspection } from "../../src/store/inspection.ts";
 import type { PendingRun } from "../../src/store/records.ts";
-import { aCall, aReport, aRun, aWorkflowReport, T0 } from "../support/runs.ts";
+import { aCall, aReport, aRun, aSchedule, aWorkflowReport, T0 } from "../support/runs.ts";
 import { connect, sharedStore, storeKinds } from "../support/stores.ts";
 
 describe.each(storeKinds)("an inspection on %s", (kind) => {
@@ -21,18 +21,10 @@ describe.each(storeKinds)("an inspection on %s", (kind) => {
   /** Creates a deployment that is due each minute, with a delay. */
   async function deploy(run_delay: number, changed?: string): Promise<string> {
     const deployment_id = changed ?? newId(T0 - 3_600_000);
-    await store.schedules.set({
-      deployment_id,
-      owner: "ann",
-      owner_org: null,
-      target_id: "call",
-      target_kind: "call",
-      location_id: "paris",
-      frequency: 1,
-      run_delay,
-      between_calls_delay: 0,
-      active_from: changed === undefined ? T0 : T0 + 60 * MINUTE_MS,
-    });
+    const active_from = changed === undefined ? T0 : T0 + 60 * MINUTE_MS;
+    await store.schedules.set(
+      aSchedule({ deployment_id, location_id: "paris", run_delay, active_from }),
+    );
     return deployment_id;
   }
   /** Returns the run that the beat would order. */

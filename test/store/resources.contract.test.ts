@@ -2,13 +2,13 @@ import { CompiledQuery, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Actor, Principal } from "../../src/model/access.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
-import type { Filters, NewDocument, Page, PendingRun, Schedule } from "../../src/store/records.ts";
+import type { Filters, NewDocument, Page, PendingRun } from "../../src/store/records.ts";
 import { listQuery, sizesQuery } from "../../src/store/documents/document-lists.ts";
 import type { Database } from "../../src/store/database.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
-import { aCall, T0 } from "../support/runs.ts";
+import { aCall, aSchedule, T0 } from "../support/runs.ts";
 import { connect, createTestDatabase, sharedStore, storeKinds } from "../support/stores.ts";
 
 const ann: Principal = {
@@ -255,19 +255,6 @@ describe.each(storeKinds)("resources on %s", (kind) => {
     expect(fields.filter((name) => name.startsWith("field"))).toHaveLength(8);
   });
 
-  const aSchedule = (change: Partial<Schedule> = {}): Schedule => ({
-    deployment_id: newId(T0),
-    owner: "ann",
-    owner_org: null,
-    target_id: "call",
-    target_kind: "call",
-    between_calls_delay: 0,
-    location_id: "local",
-    frequency: 5,
-    run_delay: 0,
-    active_from: T0,
-    ...change,
-  });
   const runsOf = async (slot: number): Promise<PendingRun[]> => {
     const runs: PendingRun[] = [];
     const opening = { slot, late: true, opened: Number.MAX_SAFE_INTEGER };
@@ -306,7 +293,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   });
 
   it("finds the schedules due in a slot, by their triggers", async () => {
-    const plain = aSchedule();
+    const plain = aSchedule({ frequency: 5 });
     const delayed = aSchedule({ frequency: 10, run_delay: 725 });
     await store.schedules.set(plain);
     await store.schedules.set(delayed);
@@ -315,7 +302,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
   });
 
   it("applies a change from its trigger on, and the previous schedule until then", async () => {
-    const before = aSchedule({ run_delay: 180 });
+    const before = aSchedule({ frequency: 5, run_delay: 180 });
     await store.schedules.set(before);
     await store.schedules.set({
       ...before,

@@ -10,16 +10,7 @@ import type { Schedule } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";
 import { expectOneRowForEachSlot, expectStatisticsOfRows, readLedger } from "./ledger.ts";
 import type { Ledger } from "./ledger.ts";
-import { aCall, insertKey } from "./runs.ts";
-
-const everyMinute = {
-  owner: "ann",
-  owner_org: null,
-  target_kind: "call",
-  between_calls_delay: 0,
-  location_id: "local",
-  frequency: 1,
-} as const;
+import { aCall, aSchedule, insertKey } from "./runs.ts";
 
 /**
  * Stores calls with one-minute schedules, spread over the minute, by default active from its start.
@@ -33,13 +24,14 @@ export async function deployMany(
   const now = await store.now();
   const active_from = since ?? slotOf(now);
   await insertKey(store, now);
-  const schedules = Array.from({ length: count }, (_, n): Schedule => ({
-    ...everyMinute,
-    deployment_id: `deployment-${n}`,
-    target_id: `call-${n}`,
-    run_delay: Math.floor((60 * n) / count),
-    active_from,
-  }));
+  const schedules = Array.from({ length: count }, (_, n) =>
+    aSchedule({
+      deployment_id: `deployment-${n}`,
+      target_id: `call-${n}`,
+      run_delay: Math.floor((60 * n) / count),
+      active_from,
+    }),
+  );
   for (const schedule of schedules) {
     await store.documents.insert(
       aCall({
@@ -60,14 +52,15 @@ export async function deployOften(
   const active_from = slotOf(await store.now());
   await store.documents.insert(aCall({ id, url }));
   for (let n = 0; n < count; n += 1)
-    await store.schedules.set({
-      ...everyMinute,
-      deployment_id: `deployment-${id}-${n}`,
-      target_id: id,
-      location_id: location,
-      run_delay: Math.floor((60 * n) / count),
-      active_from,
-    });
+    await store.schedules.set(
+      aSchedule({
+        deployment_id: `deployment-${id}-${n}`,
+        target_id: id,
+        location_id: location,
+        run_delay: Math.floor((60 * n) / count),
+        active_from,
+      }),
+    );
 }
 
 export interface OftenDeployed {

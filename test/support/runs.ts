@@ -1,4 +1,4 @@
-// Makes runs, reports, documents and API keys with unique ids.
+// Makes schedules, runs, reports, documents and API keys with unique ids.
 import { randomUUID } from "node:crypto";
 import type { TObject } from "typebox";
 import { callResource } from "../../src/model/call.ts";
@@ -8,7 +8,7 @@ import { formatInstant } from "../../src/model/instant.ts";
 import { categoryOf } from "../../src/model/result.ts";
 import type { Result, ResultCode, RunReport } from "../../src/model/result.ts";
 import type { Timing } from "../../src/model/timing.ts";
-import type { NewDocument, PendingRun } from "../../src/store/records.ts";
+import type { NewDocument, PendingRun, Schedule } from "../../src/store/records.ts";
 import { countsOfWorkflow, outcomeOfWorkflow } from "../../src/model/workflow-result.ts";
 import { hashApiKey, newApiKey } from "../../src/runtime/api-key.ts";
 import { newId, stepIds } from "../../src/runtime/ids.ts";
@@ -16,6 +16,21 @@ import type { Store } from "../../src/store/store.ts";
 import type { Principal } from "../../src/model/access.ts";
 
 export const T0 = Date.UTC(2026, 9, 1, 12, 0, 0);
+
+/** Of a call that is due each minute. */
+export const aSchedule = (change: Partial<Schedule> = {}): Schedule => ({
+  deployment_id: newId(T0),
+  owner: "ann",
+  owner_org: null,
+  target_id: "call",
+  target_kind: "call",
+  between_calls_delay: 0,
+  location_id: "local",
+  frequency: 1,
+  run_delay: 0,
+  active_from: T0,
+  ...change,
+});
 
 export function aRun(change: Partial<PendingRun> = {}): PendingRun {
   const due_time = change.due_time ?? T0;
