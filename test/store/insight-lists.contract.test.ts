@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { CompiledQuery, sql } from "kysely";
+import { sql } from "kysely";
 import { periodEnd } from "../../src/model/periods.ts";
 import type { Actor } from "../../src/model/access.ts";
 import type { NewDocument } from "../../src/store/records.ts";
 import { readableIds } from "../../src/store/insights/insight-lists.ts";
 import { storeInsight, WEEK, WEEK_MS } from "../support/insights.ts";
 import { aCall } from "../support/runs.ts";
-import { connect, sharedStore, storeKinds } from "../support/stores.ts";
+import { connect, planOf, sharedStore, storeKinds } from "../support/stores.ts";
 
 const ANN = { owner: "ann", org: "shop" };
 const BOB = { owner: "bob", org: "shop" };
@@ -106,12 +106,7 @@ describe.each(storeKinds)("lists of insights in %s", (kind) => {
     for (const reader of [BOB, { owner: "owner7", org: "org7" }, EVE])
       for (const ofKind of [undefined, "WEEK"] as const) {
         const page = { after: 0, limit: 10, kind: ofKind };
-        const { sql: text, parameters } = readableIds(raw, reader, page).compile();
-        const explain = kind === "postgres" ? "explain" : "explain query plan";
-        const { rows } = await raw.kysely.executeQuery(
-          CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
-        );
-        const plan = JSON.stringify(rows);
+        const plan = await planOf(raw, readableIds(raw, reader, page));
         expect(plan).toMatch(/insights_owner/);
         expect(plan).not.toMatch(/Seq Scan on insights|SCAN insights\b(?! USING)|insights_pkey/);
         expect(plan).not.toMatch(/INTEGER PRIMARY KEY/);

@@ -1,4 +1,4 @@
-import { CompiledQuery, sql } from "kysely";
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Actor, Principal } from "../../src/model/access.ts";
 import type { ResourceKind } from "../../src/model/resource.ts";
@@ -9,7 +9,7 @@ import { migrate } from "../../src/store/migrate.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 import { aCall, aSchedule, T0 } from "../support/runs.ts";
-import { connect, createTestDatabase, sharedStore, storeKinds } from "../support/stores.ts";
+import { connect, createTestDatabase, planOf, sharedStore, storeKinds } from "../support/stores.ts";
 
 const ann: Principal = {
   key_id: "k",
@@ -167,12 +167,7 @@ describe.each(storeKinds)("resources on %s", (kind) => {
         { owner: "owner7", org: null },
       ]) {
         for (const query of [listQuery, sizesQuery]) {
-          const { sql: text, parameters } = query(raw, ofKind, reader, filters, page).compile();
-          const explain = kind === "postgres" ? "explain" : "explain query plan";
-          const { rows } = await raw.kysely.executeQuery(
-            CompiledQuery.raw(`${explain} ${text}`, [...parameters]),
-          );
-          const plan = JSON.stringify(rows);
+          const plan = await planOf(raw, query(raw, ofKind, reader, filters, page));
           expect(plan).toMatch(/documents_\w+|sqlite_autoindex_documents/);
           expect(plan).not.toMatch(/Seq Scan|SCAN document\w*(?! USING)\b/);
         }

@@ -10,7 +10,7 @@ import type { Database } from "../../src/store/database.ts";
 import type { PendingRun, ResultPage } from "../../src/store/records.ts";
 import { orderedQuery, timedQuery } from "../../src/store/results/workflow-result-pages.ts";
 import { aRun, aWorkflowReport, T0 } from "../support/runs.ts";
-import { connect, sharedStore, storeKinds } from "../support/stores.ts";
+import { connect, planOf, sharedStore, storeKinds } from "../support/stores.ts";
 
 const MINUTE = 60_000;
 const ALL = { after: "", limit: 100 };
@@ -84,20 +84,16 @@ describe.each(storeKinds)("the results of a workflow on %s", (kind) => {
     await store.results.record([aWorkflowReport(run)]);
     await copyResult(raw, run.result_id, 3000);
     if (kind === "postgres") await sql`analyze`.execute(raw.kysely);
-    const plan = async (query: RawBuilder<unknown>): Promise<string> => {
-      const explain = sql.raw(kind === "postgres" ? "explain" : "explain query plan");
-      return JSON.stringify((await sql`${explain} ${query}`.execute(raw.kysely)).rows);
-    };
     const hour = { from: T0 + 60 * MINUTE, to: T0 + 120 * MINUTE };
     for (const order of ORDERS)
       for (const filter of [{}, { codes: ["MISSED"] }, { location_id: "far" }] satisfies Filter[]) {
         const page = { after: "", limit: 10, order, ...filter };
         for (const range of [{}, { from: T0 }])
-          expect(await plan(orderedQuery(run.target_id, { ...page, ...range }))).toMatch(
+          expect(await planOf(raw, orderedQuery(run.target_id, { ...page, ...range }))).toMatch(
             "workflow_results_list",
           );
         const timed = timedQuery(raw, run.target_id, { ...page, ...hour });
-        expect(await plan(timed)).toMatch("workflow_results_time");
+        expect(await planOf(raw, timed)).toMatch("workflow_results_time");
       }
   });
 });

@@ -1,8 +1,9 @@
-// Opens real stores on the adapters named by STORES.
+// Opens real stores on the adapters named by STORES, and looks into their databases.
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { CompiledQuery } from "kysely";
 import { afterAll, beforeAll, inject } from "vitest";
 import type { Database } from "../../src/store/database.ts";
 import { openStore } from "../../src/store/open-store.ts";
@@ -31,6 +32,17 @@ export const connect = ({ location }: Pick<TestDatabase, "location">): Database 
   "url" in location
     ? openPostgres({ url: location.url })
     : openSqlite({ path: location.file, clock: systemClock });
+
+/** Returns how the database would run the query, as text. */
+export async function planOf(
+  { kysely, rowLocks }: Database,
+  query: { compile(executor: Database["kysely"]): CompiledQuery },
+): Promise<string> {
+  const { sql, parameters } = query.compile(kysely);
+  const explain = rowLocks ? "explain" : "explain query plan";
+  const explained = CompiledQuery.raw(`${explain} ${sql}`, [...parameters]);
+  return JSON.stringify((await kysely.executeQuery(explained)).rows);
+}
 
 /** The settings of a command on the database; its other files may be in `dataDir`. */
 export const settingsOf = (
