@@ -1,6 +1,6 @@
 // The settings of the database: its address, TLS, and the limits on connections and time.
-import { optional, setting } from "./setting.ts";
-import { certificates, integer, oneOf, urlOf } from "./setting-values.ts";
+import { optional, setting, wholeNumber } from "./setting.ts";
+import { certificates, oneOf, urlOf } from "./setting-values.ts";
 
 /** The values of `sslmode` in a URL: without TLS, with it, and with it but unverified. */
 export const SSL_MODES = ["disable", "require", "verify-ca", "verify-full", "no-verify"] as const;
@@ -23,19 +23,18 @@ export const DATABASE_SETTINGS = {
     allowed: "one or more certificates in PEM",
     parse: certificates,
   }),
-  databaseConnections: setting({
+  databaseConnections: wholeNumber({
     env: "SONDE_DATABASE_CONNECTIONS",
     default: "10",
     meaning: "Maximum connections of this process to PostgreSQL",
-    allowed: "a whole number from 2 to 1000",
-    parse: integer(2, 1000),
+    range: [2, 1000],
   }),
-  databaseTimeout: setting({
+  databaseTimeout: wholeNumber({
     env: "SONDE_DATABASE_TIMEOUT",
     default: "30",
     meaning: "Statement timeout in PostgreSQL, in seconds; commands and migrations have no limit",
-    allowed: "a whole number of seconds from 5 to 3600",
-    parse: integer(5, 3600),
+    range: [5, 3600],
+    unit: "seconds",
   }),
   migrate: setting({
     env: "SONDE_MIGRATE",

@@ -1,6 +1,19 @@
 // The settings of limits per owner, and of retention.
-import { budget, retention, setting } from "./setting.ts";
-import { integer } from "./setting-values.ts";
+import { wholeNumber } from "./setting.ts";
+
+/** A limit per owner. */
+const budget = (env: string, fallback: string, meaning: string) =>
+  wholeNumber({ env, default: fallback, meaning, range: [1, 999_999_999] });
+
+/** Days to keep something. */
+const retention = (env: string, fallback: string, what: string) =>
+  wholeNumber({
+    env,
+    default: fallback,
+    meaning: `Days to keep ${what}; see [Retention](#retention)`,
+    range: [1, 36_500],
+    unit: "days",
+  });
 
 export const LIMIT_SETTINGS = {
   maxRequestsPerMinute: budget(
@@ -15,12 +28,11 @@ export const LIMIT_SETTINGS = {
     "Maximum total size of an owner's objects, as stored, in MiB",
   ),
   maxKeys: budget("SONDE_MAX_KEYS", "1000", "Maximum active keys that the API issues per owner"),
-  maxManualRuns: setting({
+  maxManualRuns: wholeNumber({
     env: "SONDE_MAX_MANUAL_RUNS",
     default: "100",
     meaning: "Maximum unfinished manual runs per owner",
-    allowed: "a whole number from 1 to 500",
-    parse: integer(1, 500),
+    range: [1, 500],
   }),
   maxWaitingMiB: budget(
     "SONDE_MAX_WAITING_MIB",

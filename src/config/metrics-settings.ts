@@ -1,6 +1,6 @@
 // The settings of metrics.
-import { setting } from "./setting.ts";
-import { integer, oneOf } from "./setting-values.ts";
+import { setting, wholeNumber } from "./setting.ts";
+import { oneOf } from "./setting-values.ts";
 
 export const METRICS_SETTINGS = {
   callMetrics: setting({
@@ -10,12 +10,11 @@ export const METRICS_SETTINGS = {
     allowed: "on or off",
     parse: oneOf(["on", "off"]),
   }),
-  callMetricsMax: setting({
+  callMetricsMax: wholeNumber({
     env: "SONDE_CALL_METRICS_MAX",
     default: "1000",
     meaning:
       "Maximum call/location pairs with metrics, oldest calls first; each pair has about 30 series",
-    allowed: "a whole number from 1 to 100000",
-    parse: integer(1, 100_000),
+    range: [1, 100_000],
   }),
 };

@@ -1,6 +1,15 @@
 // The settings of NATS: its servers, authentication, and the size of its streams.
-import { optional, streamLimit } from "./setting.ts";
+import { optional, wholeNumber } from "./setting.ts";
 import { atLeastOne, certificates, listOf, matching, urlOf } from "./setting-values.ts";
+
+/** The maximum size of a stream in NATS, in MiB. */
+const streamLimit = (env: string, fallback: string, what: string) =>
+  wholeNumber({
+    env,
+    default: fallback,
+    meaning: `Maximum size of ${what}, in MiB, in NATS; see [NATS](#nats)`,
+    range: [1, 1_048_576],
+  });
 
 export const NATS_SETTINGS = {
   natsUrls: optional({

@@ -1,4 +1,4 @@
-// Defines settings, with builders for the common kinds.
+// Defines settings, with a builder for numbers.
 import { integer } from "./setting-values.ts";
 
 export interface Setting<T> {
@@ -25,29 +25,14 @@ export const optional = <T>(
   definition: Omit<Setting<T>, "default"> & { defaultMeaning: string },
 ): Setting<T | undefined> => ({ ...definition, default: null });
 
-/** A limit per owner. */
-export const budget = (env: string, fallback: string, meaning: string): Setting<number> => ({
-  env,
-  default: fallback,
-  meaning,
-  allowed: "a whole number from 1 to 999999999",
-  parse: integer(1, 999_999_999),
-});
+interface WholeNumber extends Omit<Setting<number>, "allowed" | "parse"> {
+  readonly default: string;
+  readonly range: readonly [least: number, most: number];
+  readonly unit?: string;
+}
 
-/** Days to keep something. */
-export const retention = (env: string, fallback: string, what: string): Setting<number> => ({
-  env,
-  default: fallback,
-  meaning: `Days to keep ${what}; see [Retention](#retention)`,
-  allowed: "a whole number of days from 1 to 36500",
-  parse: integer(1, 36_500),
-});
-
-/** The maximum size of a stream in NATS, in MiB. */
-export const streamLimit = (env: string, fallback: string, what: string): Setting<number> => ({
-  env,
-  default: fallback,
-  meaning: `Maximum size of ${what}, in MiB, in NATS; see [NATS](#nats)`,
-  allowed: "a whole number from 1 to 1048576",
-  parse: integer(1, 1_048_576),
+export const wholeNumber = ({ range, unit, ...definition }: WholeNumber): Setting<number> => ({
+  ...definition,
+  allowed: `a whole number${unit === undefined ? "" : ` of ${unit}`} from ${range.join(" to ")}`,
+  parse: integer(...range),
 });

@@ -11,7 +11,7 @@ import { PAGE_SETTINGS } from "./page-settings.ts";
 import { TRACING_SETTINGS } from "./tracing-settings.ts";
 import { METRICS_SETTINGS } from "./metrics-settings.ts";
 import { NATS_SETTINGS } from "./nats-settings.ts";
-import { optional, setting } from "./setting.ts";
+import { optional, setting, wholeNumber } from "./setting.ts";
 import {
   addressRange,
   atLeastOne,
@@ -68,13 +68,12 @@ export const SETTINGS = {
     allowed: PORT,
     parse: port,
   }),
-  maxConnections: setting({
+  maxConnections: wholeNumber({
     env: "SONDE_MAX_CONNECTIONS",
     default: "1000",
     meaning:
       "Maximum concurrent connections to the API, and to the ops server; further ones are closed",
-    allowed: "a whole number from 1 to 100000",
-    parse: integer(1, 100_000),
+    range: [1, 100_000],
   }),
   trustProxy: setting({
     env: "SONDE_TRUST_PROXY",
@@ -201,19 +200,17 @@ export const SETTINGS = {
     parse: (text) => (text === "true" ? true : text === "false" ? false : undefined),
   }),
   ...LIMIT_SETTINGS,
-  agentConcurrency: setting({
+  agentConcurrency: wholeNumber({
     env: "SONDE_AGENT_CONCURRENCY",
     default: "500",
     meaning: "Maximum concurrent calls of all agents in this process",
-    allowed: "a whole number from 1 to 100000",
-    parse: integer(1, 100_000),
+    range: [1, 100_000],
   }),
-  agentThreads: setting({
+  agentThreads: wholeNumber({
     env: "SONDE_AGENT_THREADS",
     default: "1",
     meaning:
       "Agents of the location in this process, each in its own thread; use one per spare core",
-    allowed: "a whole number from 1 to 64",
-    parse: integer(1, 64),
+    range: [1, 64],
   }),
 };
