@@ -7,7 +7,6 @@ import { createValidator } from "../model/validate.ts";
 import { CLIENT_SETTINGS } from "./client-settings.ts";
 import { DATABASE_SETTINGS } from "./database-settings.ts";
 import { LIMIT_SETTINGS } from "./limit-settings.ts";
-import { PAGE_SETTINGS } from "./page-settings.ts";
 import { TRACING_SETTINGS } from "./tracing-settings.ts";
 import { METRICS_SETTINGS } from "./metrics-settings.ts";
 import { NATS_SETTINGS } from "./nats-settings.ts";
@@ -94,7 +93,19 @@ export const SETTINGS = {
     allowed: "an http:// or https:// URL without user, query and fragment",
     parse: baseUrl,
   }),
-  ...PAGE_SETTINGS,
+  sessionIdleMinutes: wholeNumber({
+    env: "SONDE_SESSION_IDLE",
+    default: "720",
+    meaning: "Idle timeout of sessions of the web pages, in minutes",
+    range: [5, 43_200],
+  }),
+  maxEventStreams: wholeNumber({
+    env: "SONDE_MAX_EVENT_STREAMS",
+    default: "500",
+    meaning:
+      "Maximum open event streams in each process that serves the API; one owner gets at most half. Further ones get 429. Each open page uses one",
+    range: [1, 100_000],
+  }),
   dataDir: setting({
     env: "SONDE_DATA_DIR",
     default: ".sonde",
