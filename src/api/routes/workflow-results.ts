@@ -6,7 +6,7 @@ import { notFound } from "../../model/errors.ts";
 import { nullable } from "../../model/fields.ts";
 import { parseInstant } from "../../model/instant.ts";
 import { WorkflowResultSchema } from "../../model/result.ts";
-import type { WorkflowResult } from "../../model/result.ts";
+import type { Result, WorkflowResult } from "../../model/result.ts";
 import { Type } from "../../model/type.ts";
 import { workflowResource } from "../../model/workflow.ts";
 import type { Workflow } from "../../model/workflow.ts";
@@ -115,11 +115,7 @@ async function withReadableMessages(
     return quoted && { ...quoted, id: stepIds(due, id, quoted.step + 1).at(-1) as string };
   });
   const steps = await store.results.getMany(quotes.flatMap((quote) => quote?.id ?? []));
-  const callIds = steps.map((step) => step.meta.call_id);
-  const open = await callsSharing("results", store, principal, callIds);
-  const readable = new Set(
-    steps.filter((step) => open.has(step.meta.call_id)).map((step) => step.id),
-  );
+  const readable = new Set((await readableOf(store, principal, steps)).map(({ id }) => id));
   return found.map((result, n) => {
     const quote = quotes[n];
     if (!quote || readable.has(quote.id)) return result;
@@ -127,7 +123,6 @@ async function withReadableMessages(
   });
 }
 
-/** Filtered, since a workflow may be shared more widely than its calls. */
 async function stepsOf(
   store: Store,
   principal: Principal,
@@ -136,11 +131,19 @@ async function stepsOf(
 ): Promise<Static<typeof ListedResultSchema>[]> {
   const due = parseInstant(meta.due_time) as number;
   const steps = await store.results.getMany(stepIds(due, id, counts.calls));
-  const callIds = steps.map((step) => step.meta.call_id);
+  const shown = isOwner(principal, workflow) ? steps : await readableOf(store, principal, steps);
+  return shown.map(withoutRequest);
+}
+
+/** A workflow may be shared more widely than its calls. */
+async function readableOf(
+  store: Store,
+  principal: Principal,
+  steps: readonly Result[],
+): Promise<readonly Result[]> {
+  const callIds = steps.map(({ meta }) => meta.call_id);
   const open = await callsSharing("results", store, principal, callIds);
-  return steps
-    .filter((step) => isOwner(principal, workflow) || open.has(step.meta.call_id))
-    .map(withoutRequest);
+  return steps.filter(({ meta }) => open.has(meta.call_id));
 }
 
 const queuedResult = (run: PendingRun, { document }: StoredDocument): WorkflowResult =>
