@@ -1,4 +1,5 @@
-// Records outcomes for deployed calls, without a scheduler and agents.
+// Records outcomes for deployed calls, and collects ticks, without a scheduler and agents.
+import type { Tick } from "../../src/model/tick.ts";
 import { create } from "../support/api.ts";
 import type { Caller, TestApi } from "../support/api.ts";
 import { aReport, aRun } from "../support/runs.ts";
@@ -15,6 +16,13 @@ export async function record(
   await store.pendingRuns.insert([run]);
   await store.results.record([aReport(run, outcome)]);
   return run.result_id;
+}
+
+/** Collects the ticks that an agent of the location would get. */
+export async function ticksOf({ bus }: TestApi, location: string): Promise<readonly Tick[]> {
+  const ticks: Tick[] = [];
+  await bus.consumeTicks(location, async (some) => void ticks.push(...some));
+  return ticks;
 }
 
 export const deploy = (

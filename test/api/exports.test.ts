@@ -71,7 +71,7 @@ it("breaks the connection when it fails midway, and logs why in one line", async
   const { api, path } = await exporting();
   await using _ = api;
   const response = await begin(api, path);
-  renameTable(api, "results", "moved");
+  hideResults(api);
   expect(await endOf(response)).toBe("ECONNRESET");
   expect(brokenOff(api)).toHaveLength(1);
   expect(brokenOff(api)[0]).toContain("no such table: results");
@@ -80,16 +80,17 @@ it("breaks the connection when it fails midway, and logs why in one line", async
 it("answers with an error when it fails before the first row", async () => {
   const { api, path } = await exporting();
   await using _ = api;
-  renameTable(api, "results", "moved");
+  hideResults(api);
   const response = await begin(api, path);
   expect([response.statusCode, response.headers["content-disposition"]]).toEqual([500, undefined]);
   expect(JSON.parse(await text(response))).toEqual({ error_msg: "Internal error", error: 500 });
 });
 
-function renameTable({ database }: TestApi, from: string, to: string): void {
+/** Makes each further read of results fail. */
+function hideResults({ database }: TestApi): void {
   const { location } = database;
   const file = new DatabaseSync("file" in location ? location.file : "");
-  file.exec(`alter table ${from} rename to ${to}`);
+  file.exec("alter table results rename to moved");
   file.close();
 }
 
@@ -113,7 +114,7 @@ it("ends when a caller reads nothing for long", async () => {
 
 // By default, nginx speaks it to what is behind it.
 it.each([
-  ["fails midway", async (api: TestApi) => renameTable(api, "results", "moved")],
+  ["fails midway", async (api: TestApi) => hideResults(api)],
   ["is stopped with the service", async (api: TestApi) => api.api.stop()],
 ])("resets the connection of HTTP/1.0 when it %s", async (_case, end) => {
   const { api, path } = await exporting();

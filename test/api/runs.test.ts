@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import type { Tick } from "../../src/model/tick.ts";
 import { createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, TestApi } from "../support/api.ts";
 import { aReport, aRun } from "../support/runs.ts";
+import { ticksOf } from "./call-runs.ts";
 
 const api = sharedApi();
 
@@ -15,13 +15,6 @@ interface Run {
 
 const run = ({ send }: TestApi, id: string, body: unknown = {}, query = ""): Promise<Answer<Run>> =>
   send<Run>({ method: "POST", path: `/calls/${id}/run${query}`, body });
-
-/** Collects the ticks that an agent of the location would get. */
-async function ticksOf({ bus }: TestApi, location: string): Promise<Tick[]> {
-  const ticks: Tick[] = [];
-  await bus.consumeTicks(location, async (some) => void ticks.push(...some));
-  return ticks;
-}
 
 it("orders a run and hands it to the agents of its location", async () => {
   const { id } = await createCall(api);

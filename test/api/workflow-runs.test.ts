@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { Context } from "../../src/model/context.ts";
 import { formatInstant } from "../../src/model/instant.ts";
 import type { WorkflowResult } from "../../src/model/result.ts";
-import type { Tick } from "../../src/model/tick.ts";
 import type { PendingRun } from "../../src/store/records.ts";
-import { createCall, sharedApi, startApi } from "../support/api.ts";
+import { create, createCall, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, Caller, List, TestApi } from "../support/api.ts";
 import { aWorkflowReport } from "../support/runs.ts";
+import { ticksOf } from "./call-runs.ts";
 
 const api = sharedApi();
 
@@ -34,18 +34,12 @@ interface WorkflowBody {
 }
 
 async function createWorkflow(
-  { send, ann }: TestApi,
+  of: TestApi,
   { call_ids = [], access = {} }: WorkflowBody = {},
-  as: Caller = ann,
+  as?: Caller,
 ): Promise<string> {
-  const { status, body, text } = await send<{ id: string }>({
-    method: "POST",
-    path: "/workflows/",
-    body: { meta: { name: "a workflow" }, workflow: { call_ids }, access },
-    as,
-  });
-  expect(status, text).toBe(201);
-  return body.id;
+  const body = { meta: { name: "a workflow" }, workflow: { call_ids }, access };
+  return (await create(of, "/workflows/", body, as)).id;
 }
 
 const run = (
@@ -60,12 +54,6 @@ const resultOf = (
   id: string,
   as: Caller = ann,
 ): Promise<Answer<RunResult>> => send<RunResult>({ path: `/workflows/results/${id}/`, as });
-
-async function ticksOf({ bus }: TestApi, location: string): Promise<Tick[]> {
-  const ticks: Tick[] = [];
-  await bus.consumeTicks(location, async (some) => void ticks.push(...some));
-  return ticks;
-}
 
 /** Records what an agent would report for the run. */
 async function report({ store }: TestApi, runId: string, context?: Context): Promise<void> {
