@@ -2,12 +2,18 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { authSettingResource } from "../../src/model/auth-setting.ts";
 import { createValidator } from "../../src/model/validate.ts";
-import { create, createAuthSetting, createCall, sharedApi, startApi } from "../support/api.ts";
+import {
+  AN_INSTANT,
+  create,
+  createAuthSetting,
+  createCall,
+  sharedApi,
+  startApi,
+} from "../support/api.ts";
 import type { Created, List } from "../support/api.ts";
 
 const api = sharedApi();
 
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 const TYPES =
   "['MANUAL', 'BASIC', 'OAUTH1', 'OAUTH2', 'NONE', 'OAUTH2_JWS', 'OAUTH2_JWT', 'AMAZON']";
 const least = {
@@ -21,7 +27,6 @@ it("creates a setting with every default and server-set field", async () => {
     path: "/auth/",
     body: least,
   });
-  const instant = expect.stringMatching(INSTANT);
   expect([answer.status, answer.body]).toEqual([
     201,
     {
@@ -32,8 +37,8 @@ it("creates a setting with every default and server-set field", async () => {
         description: null,
         tags: [],
         owner: "ann",
-        created: instant,
-        last_update: instant,
+        created: AN_INSTANT,
+        last_update: AN_INSTANT,
         documentation: { keys: null, docs: null, apps: null, provider: null },
       },
       access: {
@@ -299,7 +304,7 @@ it("merges a change, including custom variables", async () => {
     meta: {
       ...(made["meta"] as object),
       domain: "other.test",
-      last_update: expect.stringMatching(INSTANT),
+      last_update: AN_INSTANT,
     },
     keys: { client_id: "id", client_secret: null },
     settings: {

@@ -1,11 +1,9 @@
 import { expect, it } from "vitest";
-import { sharedApi, startApi } from "../support/api.ts";
+import { AN_INSTANT, sharedApi, startApi } from "../support/api.ts";
 import type { Answer, Caller, Json, List, TestApi } from "../support/api.ts";
 import { answerTo } from "../support/hostile-client.ts";
 
 const api = sharedApi();
-
-const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
 const set = (api: TestApi, name: string, value: unknown, as: Caller = api.ann): Promise<Answer> =>
   api.send({
@@ -20,12 +18,11 @@ it.each(["POST", "PUT"] as const)(
   async (method) => {
     await using api = await startApi();
     const path = "/environment/staging/HOST_1";
-    const instant = expect.stringMatching(INSTANT);
     const made = await api.send({ method, path, body: { value: "a.test" } });
     expect([made.status, made.body]).toEqual([
       201,
       {
-        meta: { updated: instant, created: instant, workspace: "staging" },
+        meta: { updated: AN_INSTANT, created: AN_INSTANT, workspace: "staging" },
         workspace_variable: { name: "HOST_1", value: "a.test" },
         id: expect.any(String),
       },
@@ -35,7 +32,7 @@ it.each(["POST", "PUT"] as const)(
       200,
       {
         ...made.body,
-        meta: { ...made.body["meta"], updated: instant },
+        meta: { ...made.body["meta"], updated: AN_INSTANT },
         workspace_variable: { name: "HOST_1", value: "" },
       },
     ]);

@@ -1,7 +1,7 @@
 // The API on a real embedded store and an in-process bus, with keys for any caller.
 import { randomBytes } from "node:crypto";
 import type { LightMyRequestResponse } from "fastify";
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, expect } from "vitest";
 import type { Bus } from "../../src/bus/bus.ts";
 import { createInProcessBus } from "../../src/bus/in-process.ts";
 import { createApiMetrics } from "../../src/api/metrics.ts";
@@ -192,6 +192,9 @@ export interface CallAnswer {
 }
 
 type Body = Readonly<Record<string, unknown>>;
+
+/** Matches an instant in an answer. */
+export const AN_INSTANT = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 
 /** Posts a body; throws unless it is accepted. */
 export async function create<T extends { readonly id: string } = Created>(
