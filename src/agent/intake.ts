@@ -90,7 +90,7 @@ export function createIntake(settings: IntakeSettings) {
   };
 }
 
-const notTaken = (): Error => new Error("the agent takes no more ticks");
+const notTaken = (): Error => new Error("the agent accepts no more ticks");
 
 async function publish({ publisher, kept }: IntakeSettings, report: RunReport): Promise<void> {
   try {

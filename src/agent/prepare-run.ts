@@ -69,6 +69,6 @@ export const logFault = ({ log }: PrepareSettings, { call_id }: TickCall, err: u
 /** Logs the failure and returns it: a thrown one would redeliver the tick, only to fail again. */
 export function agentFault(settings: PrepareSettings, call: TickCall, cause: unknown): Fault {
   logFault(settings, call, cause);
-  const message = "agent_error: the agent failed at this call; see its log";
+  const message = "agent_error: the agent failed during this call; see its log";
   return { result: "AGENT_ERROR", message };
 }

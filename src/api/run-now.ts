@@ -21,7 +21,7 @@ import { resolveLocation } from "./requested-location.ts";
 const MAX_WAIT_SECONDS = 60;
 const FIRST_POLL_MS = 50;
 const SLOWEST_POLL_MS = 250;
-const NOT_TAKEN = missedMessage("hub_unreachable", "the bus did not confirm that it took the run");
+const NOT_TAKEN = missedMessage("hub_unreachable", "the bus did not confirm the run");
 
 /** False for numbers that JSON.parse may have rounded to an integer, or made infinite. */
 const isExact = (value: unknown): boolean =>

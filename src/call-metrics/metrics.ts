@@ -85,7 +85,7 @@ export function registerCallMetrics(registry: Registry, series: CallSeries): voi
   register("probe_http_duration_seconds", "Phases of the newest result.", phasesOf);
   register(
     "probe_runs_total",
-    "Recorded results of the call, by what became of the run.",
+    "Recorded results of the call, by the outcome of the run.",
     ({ runs }, labels) =>
       [...runs].map(([result, value]) => ({ labelText: `${labels},result="${result}"`, value })),
     "counter",

@@ -40,7 +40,7 @@ export async function findObject(
   const [only, ...others] = found;
   if (only && others.length === 0) return only;
   const noun = kinds.map((kind) => KINDS[kind].one).join(" or ");
-  if (only) throw invalid(`${show(given)} names several: ${listed(found)}; give an id`);
+  if (only) throw invalid(`${show(given)} matches several: ${listed(found)}; give an id`);
   const close = named.filter((each) => lower(each).includes(wanted));
   const hint =
     close.length > 0

@@ -67,7 +67,7 @@ async function aboutKeys(
     const path = `${to}${KEY_SUFFIX}`;
     replaceFile(path, Buffer.from(masterKeyOf(config, dataDir)).toString("base64"), 0o600);
     return old.length === 0
-      ? `${needed}, which is beside it, ${path}: whoever has both files can read every secret.\n`
+      ? `${needed}, which is beside it, ${path}: anyone with both files can read every secret.\n`
       : `${needed}. Beside it, ${path} has only ${sealer?.keyId}: keep SONDE_MASTER_KEYS_OLD too. Without it, the backup cannot be restored.\n`;
   }
   const current = config.masterKey ? "SONDE_MASTER_KEY" : dataDir.path(MASTER_KEY_FILE);

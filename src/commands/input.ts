@@ -25,5 +25,5 @@ export async function readJsonFile(file: string): Promise<Json> {
     const why = (cause as Error).message.replaceAll(/\s+/g, " ");
     throw invalid(`--file: ${show(file)} is not JSON (${why})`, { cause });
   }
-  throw invalid(`--file: ${show(file)} holds no JSON object`);
+  throw invalid(`--file: ${show(file)} is not a JSON object`);
 }

@@ -64,7 +64,7 @@ export function addKeyCommands(program: Command, context: Context): void {
     .action((id: string) => revokeKey(context, id));
   keys
     .command("link")
-    .description("Print a link that signs in to the web pages: valid once, for an hour.")
+    .description("Print a link that signs a browser in to the web pages, once, within an hour.")
     .argument(
       "[id]",
       "the key to sign in with: its id, from `sonde keys list` (default: the first OWNER key)",
@@ -123,7 +123,7 @@ const revokeKey = ({ config, print }: Context, id: string) =>
     const { owner, org } = key;
     const by = `--level OWNER --owner ${shellWord(owner)}${org === null ? "" : ` --org ${shellWord(org)}`}`;
     process.stderr.write(
-      `it was the last key of this owner: their deployments do not run until there is another, \`sonde keys create ${by}\`\n`,
+      `it was the last key of this owner: their deployments do not run until they have another, \`sonde keys create ${by}\`\n`,
     );
   });
 

@@ -55,7 +55,7 @@ export async function withNewStore(
   );
   if (isCreated)
     say(
-      `created the database ${file}: if the service runs already, set SONDE_DATA_DIR to its folder`,
+      `created the database ${file}: if the service is already running, set SONDE_DATA_DIR to its folder`,
     );
   try {
     await work(store);

@@ -113,7 +113,7 @@ function faultsOf(agent: ListedAgent, { now, version }: AgentFacts): Finding[] {
         agent.condition === "stopped"
           ? `${name} was stopped ${lengthOf(now - agent.last_seen)} ago`
           : `${name} is offline: its last heartbeat came ${lengthOf(now - agent.last_seen)} ago (allowed: 30 s)`,
-        "start it, or ignore this if it is gone for good: an agent is forgotten after seven days",
+        "start it, or ignore this if you no longer need it: the hub forgets an agent after seven days",
       ),
     ];
   if (state === "STALE")

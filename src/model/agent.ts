@@ -68,7 +68,7 @@ export function refusalOf(
   return (
     `the agent's version ${heartbeat.version} is too old for the hub's, ${hub.version}: ` +
     `update the agent to ${hub.version} ` +
-    `(it speaks protocol ${protocol}, the hub takes ${hub.oldestProtocol} and later)`
+    `(it speaks protocol ${protocol}, the hub accepts ${hub.oldestProtocol} and later)`
   );
 }
 

@@ -8,7 +8,8 @@ import { Type } from "./type.ts";
 import { createValidator } from "./validate.ts";
 
 const MARK = mark(Type.Boolean(), {
-  description: "true if the object's secrets cannot be decrypted and are null here; else absent",
+  description:
+    "true if the object's secrets cannot be decrypted and are null here; otherwise absent",
   examples: [false],
 });
 

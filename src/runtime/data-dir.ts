@@ -63,7 +63,7 @@ export function openDataDir(directory: string) {
         writeFirst(file, randomBytes(KEY_BYTES).toString("base64"));
       const key = existing.existingKey(file);
       if (key) return key;
-      throw new Error(`${path(file)} was removed while it was made: start again`);
+      throw new Error(`${path(file)} was removed while it was being created: start again`);
     },
   };
 }

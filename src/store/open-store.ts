@@ -144,7 +144,7 @@ export async function explainedOf(
   const forbidden = [cause, (cause as Error).cause].find(isForbidden);
   if (forbidden)
     return new Error(
-      `${server} denies its role what Sonde needs (${(forbidden as Error).message}): make the role in ${setting} the owner of the database and its tables`,
+      `${server} denies its role permissions that Sonde needs (${(forbidden as Error).message}): make the role in ${setting} the owner of the database and its tables`,
       { cause },
     );
   if (!(cause instanceof UnavailableError)) return cause;

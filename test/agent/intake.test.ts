@@ -116,8 +116,8 @@ describe("a message of ticks", () => {
     const waiting = intake.take([tick("three")]);
     waiting.catch(() => undefined);
     intake.stop();
-    await expect(waiting).rejects.toThrow("the agent takes no more ticks");
-    await expect(intake.take([tick("four")])).rejects.toThrow("the agent takes no more ticks");
+    await expect(waiting).rejects.toThrow("the agent accepts no more ticks");
+    await expect(intake.take([tick("four")])).rejects.toThrow("the agent accepts no more ticks");
     answers[0]?.();
     await expect.poll(() => answers).toHaveLength(2);
     answers[1]?.();

@@ -36,7 +36,7 @@ it("a fault of the agent is reported rather than retried forever", async () => {
   const result = await run({ url: target.url }, { tags });
   expect(result.meta).toMatchObject({
     result: "AGENT_ERROR",
-    message: "agent_error: the agent failed at this call; see its log",
+    message: "agent_error: the agent failed during this call; see its log",
   });
   expect(target.requests).toEqual([]);
 });
@@ -51,7 +51,7 @@ it("a fault of the agent during a call is logged with its cause", async () => {
   const { results } = await runTick(newRunSettings({ caller, log }), tick);
   expect(results[0]?.meta).toMatchObject({
     result: "AGENT_ERROR",
-    message: "agent_error: the agent failed at this call; see its log",
+    message: "agent_error: the agent failed during this call; see its log",
   });
   const [line, ...others] = lines();
   expect(line).toMatchObject({ msg: "call failed", err: { message: "a bug" }, call_id: "call" });

@@ -141,7 +141,7 @@ it("answers 503 while the bus is unavailable, and keeps the outcome of a run tha
   expect(await metaNow()).toMatchObject([
     {
       result: "MISSED",
-      message: "hub_unreachable: the bus did not confirm that it took the run",
+      message: "hub_unreachable: the bus did not confirm the run",
     },
   ]);
   const [missed] = await api.store.results.listOfCall(id, page);

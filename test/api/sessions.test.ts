@@ -280,7 +280,7 @@ describe("a change with a session", () => {
     const answer = await change(await openedBy(api), headers);
     expect(answer.status).toBe(403);
     expect(answer.body["error_msg"]).toBe(
-      `A session makes changes from its own pages only; this request ${said}`,
+      `A session can make changes only from Sonde's own pages; this request ${said}`,
     );
   });
 

@@ -87,7 +87,7 @@ it("a database that belongs to another role is refused with advice", async () =>
   const sonde = (url: string, ...args: string[]) =>
     runSonde(args, { env: { SONDE_DATABASE_URL: url } });
   const refusal = (what: string): string =>
-    `PostgreSQL at ${stranger.host} denies its role what Sonde needs (permission denied for ${what}): make the role in SONDE_DATABASE_URL the owner of the database and its tables`;
+    `PostgreSQL at ${stranger.host} denies its role permissions that Sonde needs (permission denied for ${what}): make the role in SONDE_DATABASE_URL the owner of the database and its tables`;
   expect(oneLine((await sonde(stranger.href, "migrate")).stderr)).toBe(
     `sonde: ${refusal("schema public")}`,
   );

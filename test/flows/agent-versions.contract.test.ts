@@ -77,7 +77,7 @@ describe("versions", () => {
     const agent = await system.startAgent();
     expect(agent.refusal()).toBe(
       "the agent's version 1.2.3 is too old for the hub's, 9.0.0: update the agent to 9.0.0 " +
-        `(it speaks protocol ${PROTOCOL}, the hub takes ${PROTOCOL + 1} and later)`,
+        `(it speaks protocol ${PROTOCOL}, the hub accepts ${PROTOCOL + 1} and later)`,
     );
     await expect.poll(system.states).toEqual([["agent-1", "1.2.3", "INCOMPATIBLE"]]);
     await agent.stop();

@@ -261,7 +261,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     const withKey = join(folder.path, "with-key.db");
     writeFileSync(`${withKey}.master-key`, "an earlier one, for all to read", { mode: 0o644 });
     expect((await run(filled, "backup", withKey, "--with-key")).stdout).toContain(
-      `beside it, ${withKey}.master-key: whoever has both files can read every secret.\n`,
+      `beside it, ${withKey}.master-key: anyone with both files can read every secret.\n`,
     );
     expect(statSync(`${withKey}.master-key`).mode & 0o777).toBe(0o600);
     const { code, stdout } = await run(folder, "restore", withKey);
@@ -382,7 +382,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
 
     alter(file, "insert into kysely_migration values ('9999-later', '')");
     expect(await restoring()).toBe(
-      `${file} is of a newer Sonde: it has schema 9999-later, and this Sonde supports schemas up to ${NEWEST}: use the Sonde that made it`,
+      `${file} is from a newer Sonde: it has schema 9999-later, and this Sonde supports schemas up to ${NEWEST}: use the Sonde that made it`,
     );
     const bytes = readFileSync(backup);
     bytes.fill(0x55, bytes.length / 2, bytes.length / 2 + 20_000);

@@ -126,7 +126,7 @@ describe("a call", () => {
     expect(copy.request).toEqual(JSON.parse(stdout).request);
     await sonde("calls", "delete", "Copy");
     writeFileSync(file, "[]");
-    await expect(sonde("calls", "create", "--file", file)).rejects.toThrow("holds no JSON object");
+    await expect(sonde("calls", "create", "--file", file)).rejects.toThrow("is not a JSON object");
     await expect(sonde("calls", "create", "--file", "nope.json")).rejects.toThrow(
       "--file: cannot read 'nope.json' (ENOENT)",
     );
@@ -145,7 +145,7 @@ describe("a call", () => {
     for (const n of [1, 2])
       await sonde("calls", "create", "--name", "Twin", "--url", `${target.url}/${n}00`);
     await expect(sonde("run", "Twin")).rejects.toThrow(
-      /^'Twin' names several: 'Twin' \(call \w+\), 'Twin' \(call \w+\); give an id$/,
+      /^'Twin' matches several: 'Twin' \(call \w+\), 'Twin' \(call \w+\); give an id$/,
     );
     await expect(sonde("calls", "get", "win")).rejects.toThrow(
       /^no call has the id or name 'win': did you mean 'Twin' \(call \w+\), /,

@@ -386,7 +386,7 @@ describe("while a process serves", { timeout: 120_000 }, () => {
     const revoked = await runSonde(["keys", "revoke", id], { folder: folder.path });
     expect(revoked).toMatchObject({ code: 0, stdout: `key ${id} revoked\n` });
     expect(oneLine(revoked.stderr)).toBe(
-      "it was the last key of this owner: their deployments do not run until there is another, `sonde keys create --level OWNER --owner 'Ann'\\''s team' --org acme`",
+      "it was the last key of this owner: their deployments do not run until they have another, `sonde keys create --level OWNER --owner 'Ann'\\''s team' --org acme`",
     );
     expect(await statusOf(api, api_key)).toBe(401);
     expect(await command("keys", "list")).not.toContain(id);

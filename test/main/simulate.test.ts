@@ -57,7 +57,7 @@ describe("sonde simulate", () => {
     const [created, ...progress] = stderr.split("\n");
     const file = join(folder.dataDir, "sonde.db");
     expect(created).toBe(
-      `created the database ${file}: if the service runs already, set SONDE_DATA_DIR to its folder`,
+      `created the database ${file}: if the service is already running, set SONDE_DATA_DIR to its folder`,
     );
     expect(progress.join("\n")).toMatch(/^simulating 100 %, 168 of 168 results, \d+ results\/s\n$/);
     expect(countsIn(folder.dataDir)).toEqual({ results: 168, counted: 168, pending: 0 });

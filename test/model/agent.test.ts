@@ -55,7 +55,7 @@ it.each<[protocol: object, string | undefined]>([
   [
     {},
     "the agent's version 1.0.0 is too old for the hub's, 2.0.0: update the agent to 2.0.0 " +
-      "(it speaks protocol 1, the hub takes 2 and later)",
+      "(it speaks protocol 1, the hub accepts 2 and later)",
   ],
   [{ protocol: 2 }, undefined],
   [{ protocol: 3 }, undefined],

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { nameOfVariable } from "../../src/model/context.ts";
 import { assertDistinct } from "../../web/src/rows.ts";
 
-const TWICE = "list: 'a' is there twice. Change or remove one of them";
+const TWICE = "list: 'a' is given twice. Change or remove one of them";
 
 describe("two names", () => {
   it("differ if their case does", () => {

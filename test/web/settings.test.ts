@@ -393,7 +393,7 @@ async function staysWhileSaving({ client, ...pages }: Pages): Promise<void> {
   await asked;
   await description.pressSequentially("typed meanwhile");
   answer.resolve();
-  await said("Saved, without what you have typed since");
+  await said("Saved, except for your changes since then");
   expect(await description.inputValue()).toBe("typed meanwhile");
   expect(await page.evaluate("document.activeElement.value")).toBe("typed meanwhile");
   await save("Save");
@@ -431,7 +431,7 @@ async function keepsStoredHeaders({ client, ...pages }: Pages): Promise<void> {
   await form.getByLabel("Name of header 2").fill("X-New");
   await form.getByLabel("Value of header 2").fill("typed meanwhile");
   answer.resolve();
-  await page.getByRole("status").getByText("Saved, without what you have typed since").waitFor();
+  await page.getByRole("status").getByText("Saved, except for your changes since then").waitFor();
   await save.click();
   await form.waitFor({ state: "detached" });
   expect(await client.send("GET", `/tokens/${id}/`)).toMatchObject({
@@ -477,7 +477,7 @@ async function namesVariableOnce({ client, ...pages }: Pages): Promise<void> {
   await variables.getByLabel("Name").nth(1).fill("tenant");
   await variables.getByLabel("Value").last().fill("another");
   await save.click();
-  await page.getByText("'tenant' is there twice").first().waitFor();
+  await page.getByText("'tenant' is given twice").first().waitFor();
   expect(await stored()).toMatchObject({
     settings: { custom_variables: { tenant: SECRETS.variable } },
   });
@@ -498,7 +498,7 @@ async function namesVariableOnce({ client, ...pages }: Pages): Promise<void> {
     await panel.getByLabel(`Name of value ${at}`).fill("HOST");
   }
   await panel.getByRole("button", { name: "Run now" }).click();
-  await panel.getByText("'HOST' is there twice").waitFor();
+  await panel.getByText("'HOST' is given twice").waitFor();
   await panel.getByLabel("Name of value 2").fill("host");
   await panel.getByRole("button", { name: "Run now" }).click();
   await panel.getByText("'HOST' and 'host' are the same variable").waitFor();
@@ -541,7 +541,7 @@ async function asksAgainForKey({ client, ...pages }: Pages): Promise<void> {
   await breakOff(path, "POST");
   const issue = page.getByRole("button", { name: "Issue the key" });
   await issue.click();
-  await page.getByText("Sonde's answer broke off. Try again.").waitFor();
+  await page.getByText("Sonde's answer was cut off. Try again.").waitFor();
   await page.unroute(path);
   await issue.click();
   await page.getByRole("heading", { name: "The new key" }).waitFor();
@@ -550,7 +550,7 @@ async function asksAgainForKey({ client, ...pages }: Pages): Promise<void> {
 
   await breakOff(path, "GET");
   await page.goto(`${pages.api}/keys`);
-  await page.getByText("Sonde's answer broke off. Try again.").waitFor();
+  await page.getByText("Sonde's answer was cut off. Try again.").waitFor();
 }
 
 /** A key is shown only once: its dialog asks before it is closed without a copy. */

@@ -102,7 +102,7 @@ it("a call of somebody else is not said to have no schedule", { timeout: 120_000
   const id = await createShared(pages, { settings: true });
   await pages.client.deploy(id);
   const { page } = await pages.open(`/calls/${id}`, { key: await colleagueKey(pages) });
-  await page.getByText("You have not scheduled it. Deployments of its owner are not").waitFor();
+  await page.getByText("You have not scheduled it. Its owner's deployments are not").waitFor();
   expect(await page.getByText("Not scheduled yet.").count()).toBe(0);
 });
 

@@ -115,7 +115,7 @@ export async function sendVersioned<T>(
   const answer = (await response.json().catch((cause: unknown) => {
     if (signal?.aborted) throw cause;
     if (limit.aborted) throw new LateError(0, NOT_RESPONDING);
-    if (response.ok) throw new ApiError(0, "Sonde's answer broke off. Try again.");
+    if (response.ok) throw new ApiError(0, "Sonde's answer was cut off. Try again.");
     return {};
   })) as T & { readonly error_msg?: string };
   if (isAnswered(response) && unanswered?.change === change) unanswered = undefined;

@@ -74,7 +74,7 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
       begin(saved, typed);
       if (Object.keys(typed).length === 0) await onSaved(saved);
       else {
-        announce("Saved, without what you have typed since");
+        announce("Saved, except for your changes since then");
         await onReloaded();
       }
     } catch (cause) {

@@ -34,7 +34,7 @@ export function assertDistinct(names: readonly string[], list: string, read = as
   if (second === -1) return;
   const [one, other] = [names[all.indexOf(all[second] ?? "")], names[second]];
   const fault =
-    one === other ? `'${one}' is there twice` : `'${one}' and '${other}' are the same variable`;
+    one === other ? `'${one}' is given twice` : `'${one}' and '${other}' are the same variable`;
   throw new Error(`${list}: ${fault}. Change or remove one of them`);
 }
 

@@ -128,7 +128,7 @@ function contextOf(
 ): SecureContext {
   if (!clientCertificate) return secureContext;
   try {
-    if (!isUsable(clientCertificate)) throw new Error("the certificate and its key are no pair");
+    if (!isUsable(clientCertificate)) throw new Error("the certificate and its key do not match");
     return createSecureContext({ ca, ...clientCertificate });
   } catch (cause) {
     throw new CallFailure(

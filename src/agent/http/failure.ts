@@ -235,6 +235,6 @@ function malformation(cause: unknown, answered: boolean): string | undefined {
 /** A fault of the agent's own. Its cause belongs in the agent's log. */
 export class AgentFailure extends CallFailure {
   constructor(cause: unknown) {
-    super("agent_error", "the agent failed at this call; see its log", { cause });
+    super("agent_error", "the agent failed during this call; see its log", { cause });
   }
 }

@@ -58,6 +58,6 @@ export function assertSameOrigin(
     origin === undefined ? "does not say where it comes from" : `is from ${show(origin)}`;
   throw new AppError(
     "forbidden",
-    `A session makes changes from its own pages only; this request ${where}`,
+    `A session can make changes only from Sonde's own pages; this request ${where}`,
   );
 }

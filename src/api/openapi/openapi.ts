@@ -13,7 +13,7 @@ const ERROR_SCHEMA = {
   type: "object",
   required: ["error_msg", "error"],
   properties: {
-    error_msg: { type: "string", description: "the fault and its place" },
+    error_msg: { type: "string", description: "what is wrong, and where" },
     error: { type: "integer", description: "the HTTP status" },
   },
 };

@@ -11,12 +11,12 @@ export const TAGS: Readonly<Record<string, string>> = {
   Results: "The outcome of each run",
   Statistics: "Aggregates of the results of an API Call, by period",
   Insights: "Weekly and monthly scores of API Calls",
-  Reports: "Groups of API Calls at locations, to show statistics of",
+  Reports: "Groups of API Calls at locations, to compare their statistics",
   "Authentication Settings": "How calls to a domain authenticate",
   Tokens: "Credentials for an Authentication Setting",
   "Environment variables": "Values that calls use, by workspace",
   Locations: "Where agents run calls",
-  "API keys": "Keys to this interface",
+  "API keys": "Keys for this interface",
   Audit: "Who changed what",
   Session: "Signing in to the web pages",
 };
@@ -31,7 +31,10 @@ const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: s
   workflow_result_id: id("the result of a Workflow"),
   domain: { description: "host name", example: EXAMPLE.domain },
   workspace: { description: "name of the workspace", example: "global" },
-  variable_name: { description: "letters, digits and `_`, no digit first", example: "user" },
+  variable_name: {
+    description: "letters, digits and `_`; must not begin with a digit",
+    example: "user",
+  },
 };
 
 export const pathParameter = (name: string) => PATH_PARAMETERS[name] ?? id("the object");
@@ -72,7 +75,7 @@ export function errorsOf(endpoint: Endpoint) {
     413: body && TOO_LARGE,
     415: body && NOT_JSON,
     429: TOO_MANY,
-    500: { description: "A fault of the service", example: "Internal error" },
+    500: { description: "An error in the service", example: "Internal error" },
     503: UNAVAILABLE,
   };
   return errors;
@@ -95,7 +98,7 @@ function refusalOf({ level, methods, acceptsCode }: Endpoint): ErrorWords | unde
 const CROSS_SITE = {
   description: "The request has a session's cookie, but does not come from Sonde's own pages",
   example:
-    "A session makes changes from its own pages only; this request is from 'https://other.example'",
+    "A session can make changes only from Sonde's own pages; this request is from 'https://other.example'",
 };
 const forbidden = (level: Endpoint["level"]): ErrorWords => ({
   description: `The key's access level is below ${level}, the caller may not do this, or a budget of the owner is used up`,

@@ -27,24 +27,25 @@ const EntrySchema = named(
     actor: nullable(
       Type.String({
         description:
-          "id of the key that acted, or `command line`, `first start` or `demo`; null for another owner's",
+          "id of the key that acted, or `command line`, `first start` or `demo`; null for another owner's action",
         examples: [EXAMPLE.id],
       }),
     ),
-    actor_key: mark(AuditKey, { description: "the actor, if it is a key that is still known" }),
+    actor_key: mark(AuditKey, { description: "the actor, if it is a key that still exists" }),
     owner: mark(Name, { description: "on whose behalf" }),
     org: mark(Org, { description: "that owner's organization" }),
     address: nullable(
       Type.String({
-        description: "where the request came from; null without a request, and for another owner's",
+        description:
+          "where the request came from; null without a request, and for another owner's action",
         examples: ["198.51.100.7"],
       }),
     ),
     action: Type.Enum([...AUDIT_ACTIONS]),
     kind: Type.String({ description: "the object affected", examples: ["call"] }),
     object_id: Type.String({ examples: [EXAMPLE.id] }),
-    object_key: mark(AuditKey, { description: "the object, if it is a key that is still known" }),
-    object_owner: mark(Name, { description: "the object's owner, if it is somebody else" }),
+    object_key: mark(AuditKey, { description: "the object, if it is a key that still exists" }),
+    object_owner: mark(Name, { description: "the object's owner, if that is someone else" }),
     object_org: mark(Org, { description: "that owner's organization" }),
     fields: Type.Array(Type.String(), {
       description: "paths that an update changed, never their values",
@@ -59,7 +60,7 @@ export const auditEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[] => 
     methods: ["GET"],
     path: "/audit/",
     tag: "Audit",
-    summary: "List who changed what of yours, when and from where",
+    summary: "List who changed your objects, when and from where",
     description:
       "Entries on behalf of the owner of the key, and about the owner's objects. Newest first, unlike other lists. Failed sign-ins, and commands that act for no owner, are only in `sonde audit list`.",
     level: "OWNER",

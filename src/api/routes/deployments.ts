@@ -33,7 +33,7 @@ export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
     filteredList(deployments, {
       operationId: "listDeploymentsOfCall",
       path: "/deployments/call/:call_id/",
-      summary: "List your Deployments of an API Call; where it is yours, those of others too",
+      summary: "List your Deployments of an API Call; if it is yours, also those of others",
       of: ({ call_id }) => ({ kind: "call", id: call_id }),
       filters: ({ call_id }) => ({ target_id: call_id }),
       seesAll: (reader, { call_id }) => ownsTarget(deps.store, reader, call_id),
@@ -41,7 +41,7 @@ export function deploymentEndpoints(deps: EndpointDeps): Endpoint[] {
     filteredList(deployments, {
       operationId: "listDeploymentsOfWorkflow",
       path: "/deployments/workflow/:workflow_id/",
-      summary: "List your Deployments of a Workflow; where it is yours, those of others too",
+      summary: "List your Deployments of a Workflow; if it is yours, also those of others",
       of: ({ workflow_id }) => ({ kind: "workflow", id: workflow_id }),
       filters: ({ workflow_id }) => ({ target_id: workflow_id }),
       seesAll: (reader, { workflow_id }) => ownsTarget(deps.store, reader, workflow_id),

@@ -37,7 +37,7 @@ export const eventEndpoints = ({ events, clock }: EndpointDeps): Endpoint[] => [
     level: "VIEWER",
     inBackground: true,
     lasting: true,
-    query: { last_event_id: text("`id` of the last event that you have", "") },
+    query: { last_event_id: text("`id` of the last event that you received", "") },
     answer: EventSchema,
     // Describes the `data` of an event: OpenAPI 3.1 cannot describe a stream.
     media: { "text/event-stream": { schema: EventSchema, example: (of: unknown) => of } },

@@ -209,7 +209,7 @@ export const RankSchema = named(
         api_name: mark(Name, { description: "name of the call" }),
         api_url: Url,
         url: Url,
-        made: mark(Count, { description: "calls made; 0: none was, so that no measure applies" }),
+        made: mark(Count, { description: "calls made; if 0, no measure applies" }),
         ...measures,
         mean_test_length_before: nullable(Ms, {
           description:

@@ -37,7 +37,7 @@ export const callRunEndpoints = (deps: EndpointDeps): Endpoint[] => [
     tag: "API Calls",
     summary: "Run an API Call now, once",
     description:
-      "For its owner, and for the organization that it is shared with. The answer comes at once, before the call is made, unless `wait` delays it; the result is QUEUED until then.",
+      "For its owner, and for the organization that it is shared with. The answer arrives immediately, before the call is made, unless `wait` delays it; the result is QUEUED until then.",
     missing: "API Call",
     body: CallRunBody,
     answer: CallRunSchema,
@@ -66,7 +66,7 @@ export const workflowRunEndpoints = (deps: EndpointDeps, update: Endpoint): Endp
     tag: "Workflows",
     summary: "Run a Workflow now, once",
     description:
-      "For its owner, and for the organization that it is shared with. The answer comes at once, before the calls are made, unless `wait` delays it.",
+      "For its owner, and for the organization that it is shared with. The answer arrives immediately, before the calls are made, unless `wait` delays it.",
     missing: "Workflow",
     body: WorkflowRunBody,
     answer: WorkflowRunSchema,

@@ -107,7 +107,7 @@ function schemaOf(database: DatabaseSync, file: string): string {
   if (schema === undefined) throw notSondes(file);
   if (schema <= NEWEST) return schema;
   throw new Error(
-    `${file} is of a newer Sonde: it has schema ${schema}, and this Sonde supports schemas up to ${NEWEST}: use the Sonde that made it`,
+    `${file} is from a newer Sonde: it has schema ${schema}, and this Sonde supports schemas up to ${NEWEST}: use the Sonde that made it`,
   );
 }
 

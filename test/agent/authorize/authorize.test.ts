@@ -66,7 +66,7 @@ describe("credentials", () => {
     });
     const request = newRequest("https://a.example/");
     expect(await authorize(request, setting, MOMENT, false)).toEqual({
-      reason: `the credentials have characters that ${header} cannot take`,
+      reason: `the credentials contain characters that ${header} cannot contain`,
     });
   });
 

@@ -74,7 +74,7 @@ function StoredSetting({ id }: { readonly id: string }) {
           <DeleteButton
             what={`the setting "${meta.name}"`}
             path={`auth/${id}/`}
-            consequence="It can be deleted only if none of your calls or tokens use it. Calls of others that use it are no longer made."
+            consequence="It can be deleted only if none of your calls or tokens use it. Other owners' calls that use it will no longer be made."
             onDeleted={deleted}
           />
         )}

@@ -57,7 +57,7 @@ export function Deployments({
             ? 'It has no schedule: its results were generated, even those that say "Started by: Schedule".'
             : isOwn
               ? "Not scheduled yet."
-              : "You have not scheduled it. Deployments of its owner are not shown."}
+              : "You have not scheduled it. Its owner's deployments are not shown."}
           {mayDeploy &&
             !isSimulated &&
             " Deploy it to run it regularly, from one or more locations."}
