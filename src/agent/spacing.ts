@@ -1,4 +1,4 @@
-// Spaces starts by the time that a call takes of the thread. A distant target answers long after
+// Spaces starts by how much of the thread's time a call takes. A distant target answers long after
 // the start: by the time its answers keep the thread busy, too many calls would have started to
 // time them all.
 import type { Clock } from "../runtime/clock.ts";
@@ -15,7 +15,7 @@ const FIRST_COST_MS = 2;
 /** What a call takes is a moving average; this is the weight of the latest call. */
 const WEIGHT = 1 / 100;
 
-/** Caps what one call adds to the average, in averages: a stall of the thread is not its cost. */
+/** Caps what one call adds to the average, as a multiple of it: a stall is not the call's cost. */
 const MOST_OF_AVERAGE = 10;
 
 /** A timer may fire this much later than asked for; the starts after it make up for it. */

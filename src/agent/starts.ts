@@ -1,5 +1,5 @@
-// Runs that wait for their instant, for a place (places.ts), and for some space after the start
-// before theirs (spacing.ts).
+// Runs that wait for their instant, for a place (places.ts), and for enough time after the previous
+// start (spacing.ts).
 import type { Clock } from "../runtime/clock.ts";
 import { createPlaces } from "./places.ts";
 import type { Claim } from "./places.ts";

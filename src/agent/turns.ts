@@ -90,7 +90,7 @@ function createChores(clock: Clock) {
     const chore = waiting.shift();
     if (!chore) return;
     chore();
-    // A chore goes on in a microtask, before this one.
+    // A chore continues in a microtask, before this one.
     queueMicrotask(() => {
       if (most > 1 && clock.monotonic() < end) work(end, most - 1);
     });

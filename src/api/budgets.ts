@@ -1,4 +1,4 @@
-// Limits what one owner may have: no one may fill the database or a location for others.
+// Limits what one owner may have, so nobody can use up the database or a location for others.
 import { identityOf, ownedBy } from "../model/access.ts";
 import type { Actor } from "../model/access.ts";
 import { AppError, TooManyError } from "../model/errors.ts";

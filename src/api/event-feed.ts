@@ -42,7 +42,7 @@ export function createFeed(options: FeedOptions) {
       listeners += 1;
       opened ??= open();
       await opened.catch((error: unknown) => {
-        leave(); // as every other listener that waits: the next one reopens the feed
+        leave(); // like every other waiting listener: the next one reopens the feed
         throw error;
       });
       return leave;

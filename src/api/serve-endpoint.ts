@@ -45,7 +45,7 @@ export interface Serving {
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal;
   readonly log: Logger;
-  /** Milliseconds after which a long answer is broken off if its caller reads nothing. */
+  /** Milliseconds after which a long answer is aborted if its caller reads nothing. */
   readonly stalledAfterMs: number;
 }
 

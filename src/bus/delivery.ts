@@ -45,7 +45,7 @@ export function createTickReceiver(
         await handler(ticks);
         return true;
       } catch (err) {
-        // A stopping consumer gives back what it has not started: no fault.
+        // A stopping consumer gives back what it has not started: that is not a fault.
         log[isStopped ? "debug" : "warn"]({ err, kind: "ticks", attempt }, "message rejected");
         return false;
       }

@@ -51,7 +51,7 @@ async function listKind(context: Context, kind: ResourceKind, options: ListOptio
   const given = kind.filters.filter(({ flags }) => values[nameOf(flags)] !== undefined);
   let { path } = kind;
   let query: Record<string, string> = {};
-  // The list at a path takes no other filter.
+  // The list at a path accepts no other filter.
   const listed = given.filter((filter) => !filter.keeps);
   if (listed.length > 1 && listed.some((filter) => filter.path))
     throw invalid(`${listed.map(({ flags }) => flags).join(" and ")} cannot be combined`);

@@ -8,7 +8,7 @@ const SAME_SIGNAL_MS = 500;
 /** The exit code with which shells report SIGINT. */
 const INTERRUPTED = 130;
 
-/** SIGHUP: the terminal was closed. `nohup` does not hold it back from Node. */
+/** SIGHUP: the terminal was closed. Node receives it even under `nohup`. */
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**

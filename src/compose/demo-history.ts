@@ -18,9 +18,9 @@ import { simulationOn, weeksUpTo } from "./simulation.ts";
 const WEEKS = 9;
 /** A steady, a busy, a flaky, a recovering and a slow call, each run once an hour. */
 const SIZE = { seed: 1, calls: 5, locations: 3, frequency: 60 };
-/** Weeks from the start to that with troubles: early enough for the recovering call to recover. */
+/** Weeks from the start to the troubled one: early enough for the recovering call to recover. */
 const TROUBLED_WEEK = 5;
-/** Weeks from the start to that with the slow release: 12 to 19 days before the history ends. */
+/** Weeks from the start to the one with the slow release: 12 to 19 days before the history ends. */
 const SLOW_RELEASE = 7;
 /** Batches take a few milliseconds; the pause after each, half as long, is for everything else. */
 const [BATCH, PAUSE] = [24, 0.5];

@@ -92,7 +92,7 @@ function variablesOf(ordered: Ordered, workspaces: ReadonlyMap<string, Variables
   return variables;
 }
 
-/** Stored, a value takes a third more, and some 400 bytes around it. */
+/** Stored, a value takes a third more space, plus some 400 bytes. */
 const bytesOf = (variables: Variables): number =>
   [...variables.values()].reduce(
     (sum, { name, bytes }) => sum + name.length + Math.max(0, bytes - 400) * 0.75,

@@ -81,7 +81,7 @@ export function offsetFinding(whose: string, { ms, error }: Ahead): Finding {
   return (off > HARMFUL_MS ? failure : warning)(text, SYNCHRONIZE);
 }
 
-/** Only warns: an agent with a wrong clock works by the hub's time. */
+/** Only warns: an agent with a wrong clock uses the hub's time. */
 function agentClocks(agents: readonly ListedAgent[]): Finding[] {
   const wrong = agents.filter(({ clock_offset_ms }) => Math.abs(clock_offset_ms ?? 0) > ALLOWED_MS);
   if (agents.length > 0 && wrong.length === 0)

@@ -8,7 +8,7 @@ import { RENEWAL_ERROR } from "./token-renewal.ts";
 /** Every update sets one of them. */
 const ALWAYS_CHANGED = ["meta.last_update", "meta.updated"];
 
-// They bound an entry whose names a user has chosen; no schema names as much.
+// They limit an entry whose names a user has chosen; no schema reaches them.
 const MAX_PATHS = 100;
 const LONGEST_NAME = 100;
 

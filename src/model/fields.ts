@@ -53,7 +53,7 @@ export const dateTime = <S extends TSchema>(schema: S): S => mark(schema, { date
 export const nullable = <S extends TSchema>(schema: S, keywords: TSchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], keywords);
 
-/** Stands in a body for a property that the service sets. */
+/** Replaces, in a body, a property that the service sets. */
 export const Ignored = Type.Optional(
   Type.Unknown({ readOnly: true, description: "set by the service; ignored in a body" }),
 );

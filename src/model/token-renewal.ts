@@ -137,7 +137,7 @@ function tooLargeIn({ token, api_response }: Token): string | undefined {
   return fitsResponse.accepts(api_response) ? undefined : "the object";
 }
 
-/** The name in `api_response` under which the reason of a failed renewal is. */
+/** The name in `api_response` of the reason why a renewal failed. */
 export const RENEWAL_ERROR = "renewal_error";
 
 /** Returns the old token, with the reason beside the endpoint's last answer. */

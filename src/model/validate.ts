@@ -99,7 +99,7 @@ const isOfNull = ({ params, instancePath }: Fault, all: readonly Fault[]): boole
   params["type"] === "null" &&
   all.some((other) => other.instancePath.startsWith(`${instancePath}/`));
 
-/** Whether this is the branch of a union that takes the empty text for no value. */
+/** Whether this is the branch of a union that accepts the empty text as no value. */
 const isOfEmpty = ({ keyword, params }: Fault): boolean =>
   keyword === "enum" && String(params["allowedValues"]) === "";
 

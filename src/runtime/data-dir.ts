@@ -129,7 +129,7 @@ export function makeFolder(directory: string): void {
   try {
     mkdirSync(directory, { mode: 0o700 });
   } catch (cause) {
-    if (!isFolder(directory)) throw cause; // else another process was first
+    if (!isFolder(directory)) throw cause; // otherwise another process was first
   }
 }
 

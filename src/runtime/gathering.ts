@@ -8,8 +8,8 @@ export type Gathering = ReturnType<typeof createGathering>;
 
 /**
  * A batch gathers for 20 ms per item, up to `longestMs`, counting its own items or those of the
- * previous batch, whichever is more: a lone item passes soon; above 50 items a second, batches grow
- * and cost less. A previous batch older than a second does not count.
+ * previous batch, whichever is more: a lone item is passed on soon; above 50 items a second,
+ * batches grow and cost less. A previous batch older than a second does not count.
  */
 export function createGathering(longestMs: number) {
   let last = { items: 0, at: -Infinity };

@@ -25,7 +25,7 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
 
 /**
  * A PEM is a private key; any other text is a shared secret. The default algorithm is that of the
- * key's curve, else RS256 or HS256.
+ * key's curve, otherwise RS256 or HS256.
  */
 export function signingKeyOf(
   secret: string,

@@ -1,5 +1,5 @@
-// The beat: opens every due slot once and publishes the ordered runs. It may come early, late,
-// twice or not at all: only the cursor and the clock determine what is due.
+// The beat: opens every due slot once and publishes the ordered runs. It may run early, late, twice
+// or not at all: only the cursor and the clock determine what is due.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   mayBeLate,
@@ -81,7 +81,7 @@ export function createBeat(options: BeatOptions) {
       await recordLateRuns(options, now, renew);
       return held !== undefined;
     },
-    /** Up to the last beat: after a pause, a run may be unpublished because no beat has come. */
+    /** Up to the last beat: after a pause, a run may be unpublished because no beat has run. */
     async reconcile(signal?: AbortSignal): Promise<void> {
       if (published !== undefined) await reconcile(options, published, signal);
     },
@@ -94,7 +94,7 @@ export function createBeat(options: BeatOptions) {
   };
 }
 
-/** What the leader alone measures is absent until it has, and where another process leads. */
+/** Values that only the leader measures: absent until it has, and while another process leads. */
 function showLease(
   { leader, cursor, lateSlots }: BeatOptions["metrics"],
   before: Lease | undefined,

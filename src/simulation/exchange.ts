@@ -10,7 +10,7 @@ import type { Failure } from "./services.ts";
 export interface Exchange {
   readonly result: ResultCode;
   readonly message: string | null;
-  /** Null if no response came. */
+  /** Null if no response arrived. */
   readonly status: number | null;
   readonly timing: Timing;
 }

@@ -17,9 +17,9 @@ export interface Database {
   /** Numbers of committed names, kept by `names.ts`. */
   readonly numbers: Map<string, number>;
   /**
-   * Returns what `read` last returned for the key, unless a process has committed anything since;
-   * of another process, at the latest in the next turn of the event loop. Use it outside
-   * transactions. Absent where that question costs as much as a query.
+   * Returns what `read` last returned for the key, unless a process has committed anything since.
+   * Commits of other processes count at the latest in the next turn of the event loop. Use it
+   * outside transactions. Absent where that question costs as much as a query.
    */
   readonly remember?: <T>(key: string, read: () => Promise<T>) => Promise<T>;
   /** Calls back once the transaction is committed. */

@@ -128,7 +128,7 @@ async function sizeOf({ kysely, rowLocks }: Database) {
   return rows[0];
 }
 
-/** PostgreSQL only: why the server refuses every change; undefined if it takes changes. */
+/** PostgreSQL only: why the server refuses every change; undefined if it accepts changes. */
 async function refusalOf({ kysely, rowLocks }: Database) {
   if (!rowLocks) return undefined;
   // `reset_val` is the setting without ours, which makes this connection read-only.

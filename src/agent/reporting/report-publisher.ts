@@ -24,7 +24,7 @@ const BATCH_LENGTH = 128 * 1024;
 const LONGEST_GATHER_MS = 250;
 /** Batches in flight: over 1000 reports a second at a round trip of 600 ms. */
 const PIPELINED = 16;
-/** Longer than one attempt of the bus, so its answer is in time even over a bad line. */
+/** Longer than one attempt of the bus, so its answer arrives in time even over a bad line. */
 const SPOOL_AFTER_MS = 3000;
 
 /**

@@ -115,8 +115,7 @@ export function exactInstant(description: string): Parameter<number | undefined>
 }
 
 /**
- * A bound of times, which are whole milliseconds: rounded up, so that it divides them as it was
- * given.
+ * A bound of times, which are whole milliseconds: rounded up, it divides them like the given value.
  */
 export function bound(description: string): Parameter<number | undefined> {
   const exact = exactInstant(description);

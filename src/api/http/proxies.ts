@@ -18,7 +18,7 @@ const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/;
 
 /**
  * Returns the last address that is not a trusted proxy's, or that of the connection if a proxy
- * passed on something that is no address.
+ * passed on something that is not an address.
  */
 export function clientAddress({ ip, socket }: FastifyRequest): string {
   const [, v6, v4] = WITH_PORT.exec(ip) ?? [];

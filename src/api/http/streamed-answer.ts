@@ -1,5 +1,5 @@
 // Streams an answer while it is produced. A failure before the first part becomes an error answer;
-// a later one breaks the connection: no caller may take a part for the whole.
+// a later one breaks the connection: no caller may mistake a part for the whole.
 import { once } from "node:events";
 import { addAbortSignal, Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -64,7 +64,7 @@ export async function sendStreamed(
   return reply.send(Readable.from([]));
 }
 
-/** Breaks the answer off once its caller has read nothing for `ms` milliseconds. */
+/** Aborts the answer once its caller has read nothing for `ms` milliseconds. */
 export function breakOffStalled(reply: FastifyReply, ms: number): void {
   reply.raw.setTimeout(ms, () => breakOff(reply));
 }

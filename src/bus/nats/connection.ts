@@ -85,7 +85,7 @@ function followLink(connection: NatsConnection, addresses: string, log: Logger) 
     addresses,
     /** Whether the server is part of a cluster. */
     clustered: connection.info?.cluster !== undefined,
-    /** Undefined while the server answers, else what is wrong. */
+    /** Undefined while the server answers, otherwise what is wrong. */
     fault: health.fault,
     reconnects: health.reconnects,
     /** Calls back after each reconnection; returns a function that unsubscribes. */

@@ -1,13 +1,13 @@
-// Asks whether a stream takes messages, without storing one.
+// Asks whether a stream accepts messages, without storing one.
 import { JetStreamApiError } from "@nats-io/jetstream";
 import type { JetStreamClient } from "@nats-io/jetstream";
 
 const NO_SUCH_STREAM = "SONDE_PROBE";
 
 /**
- * Publishes a message that expects another stream, which the stream that takes the subject refuses:
+ * Publishes a message that expects another stream, which the stream with the subject refuses:
  * https://docs.nats.io/nats-concepts/jetstream/headers. Rejects with a `NoRespondersError` while no
- * stream takes the subject.
+ * stream has the subject.
  */
 export async function probeStream(client: JetStreamClient, subject: string): Promise<void> {
   try {

@@ -30,7 +30,7 @@ export function watchConnection(link: NatsLink, clock: Clock, isHub: boolean) {
   link.onReconnect(look);
   const timer = setInterval(look, MEASURE_EVERY_MS);
   return {
-    /** Undefined while the server stores messages, else what is wrong. */
+    /** Undefined while the server stores messages, otherwise what is wrong. */
     fault,
     read: (): BusConnection => ({
       isUp: fault() === undefined,
