@@ -29,7 +29,8 @@ export const connectBus = (url: string): Promise<Bus> =>
   });
 
 /**
- * Resolves once no more messages come, with the time of the last, in milliseconds since the epoch.
+ * Resolves once no more messages arrive, with the time of the last, in milliseconds since the
+ * epoch.
  */
 export async function lastPublished(natsUrl: string): Promise<number> {
   const nats = await connect({ servers: natsUrl });

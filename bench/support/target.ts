@@ -83,7 +83,7 @@ export async function startDelayServer(
 ): Promise<Target> {
   const program = fileURLToPath(new URL("./delay-server.ts", import.meta.url));
   // With several garbage collection threads at one real-time priority on one core, the first would
-  // spin waiting for the others, and take the core from everything else for good.
+  // spin waiting for the others, and take the core from everything else forever.
   const options = ["--single-threaded-gc"];
   const words = [files.certificate, files.key, String(handshake)];
   const child = forkChild(program, words, "other", options);

@@ -2,7 +2,9 @@
 import { now } from "./now.ts";
 import { isReaderAway } from "./reader.ts";
 
-/** The error that the API answered with, in its own words; status 0 if no whole answer came. */
+/**
+ * The error that the API answered with, in its own words; status 0 if no complete answer arrived.
+ */
 export class ApiError extends Error {
   readonly status: number;
 
@@ -13,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No whole answer came in time. Another attempt would keep the reader waiting as long. */
+/** No complete answer arrived in time. Another attempt would keep the reader waiting as long. */
 export class LateError extends ApiError {}
 
 /** Returns the error if it says that the object does not exist, or no longer. */
@@ -42,7 +44,7 @@ export function onSignedOut(listener: () => Promise<boolean>): void {
 /** A 401 on this path is left to its callers: they ask about the session itself. */
 const SESSION = "session/";
 
-/** Rejects with `ApiError`, with status 0 if no whole answer came. */
+/** Rejects with `ApiError`, with status 0 if no complete answer arrived. */
 export const send = async <T>(method: Method, path: string, options?: Options): Promise<T> =>
   (await sendVersioned<T>(method, path, options)).object;
 
@@ -52,7 +54,7 @@ export interface Versioned<T> {
   readonly version: string | null;
 }
 
-/** The last change without a whole answer, and its key: Sonde does not repeat it. */
+/** The last change without a complete answer, and its key: Sonde does not repeat it. */
 let unanswered: { readonly change: string; readonly key: string; readonly at: number } | undefined;
 
 /** The same change later than this is another one. */

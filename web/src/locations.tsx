@@ -24,7 +24,7 @@ export function useLocations(): readonly Place[] {
   return useLocationsRead().places;
 }
 
-/** Returns the same, and why they are not known, also while they are read again. */
+/** Returns the same, and why they are not known, even while they are read again. */
 export function useLocationsRead() {
   const { data, error, refetch } = useInfo();
   const failed = useRef<Error>(null);

@@ -1,4 +1,4 @@
-// Signs in with a key, or by a one-time link with its code in the fragment.
+// Signs in with a key, or with a one-time link whose code is in the fragment.
 import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
@@ -50,7 +50,7 @@ export function SignInPage() {
   );
 }
 
-/** The page of a link that is opened while somebody is signed in. */
+/** The page of a link that is opened while someone is signed in. */
 export function Arrival() {
   const { route } = useLocation();
   useEffect(() => {

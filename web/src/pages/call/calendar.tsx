@@ -1,4 +1,4 @@
-// A calendar of the last weeks: a cell for each day shows how it went, and leads to it.
+// A calendar of the last weeks: a cell for each day shows how it went, and links to it.
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import "../../styles/calendar.css";
 import "../../styles/phases.css";

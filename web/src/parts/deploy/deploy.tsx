@@ -20,7 +20,7 @@ import { Time } from "../time.tsx";
 const SECOND_MS = 1000;
 
 interface DeploymentsProps extends Target {
-  /** False: the target is somebody else's, whose deployments are not listed. */
+  /** False: the target is someone else's, whose deployments are not listed. */
   readonly isOwn?: boolean;
   /** False: the signed-in user may not deploy it. */
   readonly isRunnable?: boolean;
