@@ -58,7 +58,7 @@ function newTurns(places = 100) {
 }
 
 describe("starts", () => {
-  it("come in due order, at their instants, never early", async () => {
+  it("occur in due order, at their instants, never early", async () => {
     const { clock, done, start } = newTurns();
     start("third", NOW + 30);
     start("first", NOW + 10);
@@ -133,7 +133,7 @@ describe("starts", () => {
     return starts;
   }
 
-  it("leave calls that run the time that they take of the thread, and a bit more", async () => {
+  it("leave calls in flight the thread time that they need, and a bit more", async () => {
     const system = newTurns();
     await learnCost(system);
     expect(await startThree(system, NOW)).toEqual([0, 10, 20]);

@@ -173,7 +173,7 @@ describe.each(storeKinds)("retention on %s", (kind) => {
     expect(await store.results.getMany(steps)).toHaveLength(2);
   });
 
-  it("removes hours and percentiles, and keeps days and months for good", async () => {
+  it("removes hours and percentiles, and keeps days and months forever", async () => {
     const target_id = newId(NOW);
     const [old, young] = [NOW - 430 * DAY, NOW - 399 * DAY];
     const runs = [old, old + 1, young].map((due_time) => runAt({ target_id, due_time }));

@@ -196,7 +196,7 @@ it.each<[string, object, string]>([
   }
 });
 
-it("takes an empty text for a setting without a value", async () => {
+it("accepts an empty text for a setting without a value", async () => {
   const empty = {
     access_token_url: "",
     authorize_url: "",
@@ -265,15 +265,18 @@ it.each([
   "nas.local",
   "192.0.2.7",
   "[2001:db8::1]",
-])("takes the domain %s", async (domain) => {
+])("accepts the domain %s", async (domain) => {
   const { meta } = await createAuthSetting(api, { meta: { name: "n", domain } });
   expect(meta).toMatchObject({ domain });
 });
 
-it.each(["::1", "2001:DB8:0::1", "::ffff:192.0.2.7"])("takes %s as URLs write it", async (text) => {
-  const { meta } = await createAuthSetting(api, { meta: { name: "n", domain: text } });
-  expect(meta).toMatchObject({ domain: new URL(`http://[${text}]`).hostname });
-});
+it.each(["::1", "2001:DB8:0::1", "::ffff:192.0.2.7"])(
+  "accepts %s, and stores it as URLs write it",
+  async (text) => {
+    const { meta } = await createAuthSetting(api, { meta: { name: "n", domain: text } });
+    expect(meta).toMatchObject({ domain: new URL(`http://[${text}]`).hostname });
+  },
+);
 
 it.each<[string, object, string]>([
   ["no name", { ...least, meta: { domain: "a.test" } }, "'meta.name' is a required property"],

@@ -229,7 +229,7 @@ describe.runIf(storeKinds.includes("sqlite"))("an event stream", () => {
       .toBe("ended");
   });
 
-  it("ends within a minute after its key is revoked, however late events come", async () => {
+  it("ends within a minute after its key is revoked, however late events arrive", async () => {
     const clock = createManualClock(systemClock.now());
     await using api = await startListening({ clock });
     const { id } = await createCall(api);

@@ -81,7 +81,7 @@ const writers = (): Sent[] => {
 const isError = ({ status, body }: Answer): boolean =>
   body["error"] === (status as unknown) && typeof body["error_msg"] === "string";
 
-describe("every endpoint that takes a body", () => {
+describe("every endpoint that accepts a body", () => {
   it.each(REFUSED)("refuses %s", async (_what, body, status, said) => {
     const endpoints = writers();
     expect(endpoints.length).toBeGreaterThan(25);

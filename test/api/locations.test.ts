@@ -90,7 +90,7 @@ it("pages through the locations", async () => {
   expect(second.body.meta).toEqual({ more: false, next_cursor: "" });
 });
 
-it("goes on after a location that was removed meanwhile", async () => {
+it("continues after a location that was removed meanwhile", async () => {
   await using api = await startWithAgent();
   const added = { id: "paris", label: "Paris", region: "Europe", created: NOON + 2 };
   await api.store.locations.insert(added);

@@ -73,7 +73,7 @@ describe("the series of a call", () => {
     expect(text).toMatch(/^probe_runs_total\{call_id="call",.*,result="skipped"\} 1$/m);
   });
 
-  it("count a result that comes late, and keep showing a newer one", async () => {
+  it("count a result that arrives late, and keep showing a newer one", async () => {
     const late = ran("call", T0 - 10 * MINUTE, "CONNECTION_ERROR");
     const text = await seriesAfter(inWorkflow(ran("call", T0)), inWorkflow(late));
     expect(text).toMatch(/^probe_success\{call_id="call",.*\} 1$/m);
@@ -118,7 +118,7 @@ describe("the bound of series", () => {
     expect(listing.unlisted.keys()).toEqual(["b local", "c local"]);
   });
 
-  it("lets in at most as many more until they are named", () => {
+  it("admits at most as many more until they are named", () => {
     const listing = createListing(2);
     const found = ["a", "b", "c", "d", "e"].map((call) => listing.find(ran(call, T0)));
     expect(found.map((pair) => pair?.call_id)).toEqual(["a", "b", "c", "d", undefined]);

@@ -18,7 +18,7 @@ it.each([
   await expect(sent).rejects.toThrow(`no answer from ${target.url} (none within 0.1 s): `);
 });
 
-it("does not take a service whose certificate it cannot verify for one that is down", async () => {
+it("does not mistake a service whose certificate it cannot verify for one that is down", async () => {
   const { ofStranger: tls } = createCertificates();
   await using target = await startTarget(undefined, { tls });
   const api = createApi({ url: target.url, key: "", keyFrom: "a test" });

@@ -164,7 +164,7 @@ describe("the chart", () => {
     expect(new Set(components("full"))).toEqual(new Set([...hub, "agent"]));
   });
 
-  it("is of the version that it installs", () => {
+  it("has the version that it installs", () => {
     const chart = readFileSync(join(CHART, "Chart.yaml"), "utf8");
     expect(chart).toContain(`\nappVersion: ${VERSION}\n`);
   });

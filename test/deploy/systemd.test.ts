@@ -123,7 +123,7 @@ it("documents read the logs of these units", () => {
   expect(named.filter((unit) => !services.includes(unit))).toEqual([]);
 });
 
-it("documents skip what is no JSON in a log, such as the lines of systemd", () => {
+it("documents skip lines of a log that are not JSON, such as those of systemd", () => {
   const page = readFileSync("docs/logs.md", "utf8");
   const commands = page.match(/\bjq .*(?:sonde\.log|`)/g) ?? [];
   expect(commands.length).toBeGreaterThan(2);

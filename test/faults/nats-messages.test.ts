@@ -69,7 +69,7 @@ describe("a message that does not fit its subject", () => {
     ["of another location", JSON.stringify({ reports: [aRunReport("there")] })],
   ];
 
-  it.each(broken)("(%s) is dropped for good, and never quoted", async (_, text) => {
+  it.each(broken)("(%s) is dropped permanently, and never quoted", async (_, text) => {
     await using server = await startNatsServer();
     const lines: string[] = [];
     const log = createLogger("trace", { write: (line) => lines.push(line) });
@@ -135,7 +135,7 @@ describe("a message that does not fit its subject", () => {
 });
 
 describe("a heartbeat", () => {
-  it("without a reply subject is taken", async () => {
+  it("without a reply subject is accepted", async () => {
     await using server = await startNatsServer();
     await using bus = await connectTo(server.url);
     await using client = await connect({ servers: server.url });

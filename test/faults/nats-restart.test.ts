@@ -299,7 +299,7 @@ describe("while nats-server runs", () => {
     await until(() => expect(seen).toEqual([tick.result_id]));
   });
 
-  it("a consumer is created once its stream takes messages", async () => {
+  it("a consumer is created once its stream accepts messages", async () => {
     await using server = await startNatsServer();
     await using parts = await openParts(server.url);
     const { manager, client, streams } = parts;

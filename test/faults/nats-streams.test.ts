@@ -180,7 +180,7 @@ no_auth_user: a`;
 });
 
 describe("a full stream", () => {
-  it("refuses ticks but no reports, logs it once, and takes ticks when there is room", async () => {
+  it("refuses ticks but no reports, logs it once, and accepts ticks when there is room", async () => {
     await using server = await startNatsServer();
     const lines: string[] = [];
     const log = createLogger("info", { write: (line) => lines.push(line) });

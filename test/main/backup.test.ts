@@ -185,7 +185,7 @@ describe("sonde backup", { timeout: 120_000 }, () => {
     expect(restored).toContain(`${fresh.dataDir}/sonde.db: 0 results\n`);
   });
 
-  it("does not take a database that it cannot see for a missing one", async () => {
+  it("does not mistake a database that it cannot see for a missing one", async () => {
     using folder = newFolder();
     const database = join(folder.dataDir, "sonde.db");
     symlinkSync(database, database); // as closed to every user as another user's folder
@@ -329,7 +329,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     expect(countsIn(database)).toEqual(countsIn(backup));
   });
 
-  it("never takes the log of another database", async () => {
+  it("never uses the log of another database", async () => {
     using folder = newFolder();
     const database = join(folder.dataDir, "sonde.db");
     writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);

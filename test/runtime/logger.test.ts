@@ -98,7 +98,7 @@ describe("a line", () => {
   });
 });
 
-it("does without lines that a full disk does not take, in a file, and ends nevertheless", () => {
+it("drops lines that a full disk does not accept, in a file, and still ends", () => {
   const folder = mkdtempSync(join(tmpdir(), "sonde-log-"));
   const file = join(folder, "log");
   const program = `

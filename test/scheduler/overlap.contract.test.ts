@@ -130,7 +130,7 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     expect(run?.expires_at).toBe((run?.latest_start ?? 0) + (2 * 123 + 10 + 60) * SECOND);
   });
 
-  it("is missed as a whole when no outcome comes within its longest duration", async () => {
+  it("is missed as a whole when no outcome arrives within its longest duration", async () => {
     await at(50);
     await expect.poll(dueMinutes).toEqual([1]);
     const { expires_at = 0 } = (await store.pendingRuns.get(ticks[0]?.result_id ?? "")) ?? {};

@@ -141,7 +141,7 @@ it("make a call once whose answer was lost before a refusal", async () => {
   await isMadeOnce(page, "Once");
 });
 
-it("ask again where no answer comes, and make a call once", async () => {
+it("ask again where no answer arrives, and make a call once", async () => {
   const { page } = await pages.open("/calls/new");
   await page.clock.install();
   await page.getByLabel("URL", { exact: true }).fill("https://example.com/");
@@ -191,7 +191,7 @@ it("leave open whether a workflow is deployed until that is known", async () => 
   await expect.poll(() => deployed.innerText()).toBe("–");
 });
 
-it("stop reading where no answer comes, and read when asked", async () => {
+it("stop reading where no answer arrives, and read when asked", async () => {
   const { page } = await pages.open("/locations");
   await page.clock.install();
   let reads = 0;
@@ -214,7 +214,7 @@ it("stop reading where no answer comes, and read when asked", async () => {
   await page.getByText("Sonde is not responding.").waitFor({ state: "detached" });
 });
 
-it("stop reading where the rest of an answer does not come", async () => {
+it("stop reading where the rest of an answer does not arrive", async () => {
   await using hanging = await startTarget((_, response) => void response.write('{"meta": {'));
   const { page } = await pages.open("/locations");
   await page.clock.install();

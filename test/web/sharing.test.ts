@@ -97,7 +97,7 @@ it(
   },
 );
 
-it("a call of somebody else is not said to have no schedule", { timeout: 120_000 }, async () => {
+it("someone else's call is not said to have no schedule", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
   const id = await createShared(pages, { settings: true });
   await pages.client.deploy(id);

@@ -79,7 +79,7 @@ it(
   },
 );
 
-it("a link works while somebody is signed in", { timeout: 120_000 }, async () => {
+it("a link works while someone is signed in", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
   const { page, faults } = await pages.open("/calls");
   const env = { SONDE_DATA_DIR: pages.sonde.dataDir, SONDE_PUBLIC_URL: pages.api };
