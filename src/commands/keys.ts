@@ -32,7 +32,7 @@ interface KeyOptions extends OwnerOptions {
 export function addKeyCommands(program: Command, context: Context): void {
   const keys = program
     .command("keys")
-    .description("Create, list and revoke API keys; sign in by a link; rotate the master key.");
+    .description("Create, list and revoke API keys; sign in with a link; rotate the master key.");
   addOwnerOptions(
     keys
       .command("create")

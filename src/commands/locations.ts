@@ -34,14 +34,14 @@ interface AddOptions {
 export function addLocationCommands(program: Command, context: Context): void {
   const locations = program
     .command("locations")
-    .description("Add, list and remove locations, and equip their agents.");
+    .description("Add, list and remove locations, and set up their agents.");
   locations
     .command("add")
     .description("Add a location, and print the environment of its agents.")
     .argument("<id>", "1 to 64 letters, digits, _ or -")
     .option("--label <text>", "display name (default: the id)")
     .option("--region <text>", "where it is", "")
-    .option("--bundle <file.tar>", "write everything its machine needs, instead of printing")
+    .option("--bundle <file.tar>", "write everything that its machine needs, instead of printing")
     .addHelpText(
       "after",
       examples(
@@ -65,7 +65,7 @@ function addHandOverCommands(locations: Command, context: Context): void {
     .description("Print the environment of the location's agents, or write it as files.")
     .argument("<id>", AN_ID)
     .option("--out <folder>", "write files into this folder")
-    .option("--bundle <file.tar>", "write everything its machine needs")
+    .option("--bundle <file.tar>", "write everything that its machine needs")
     .addHelpText(
       "after",
       examples("sonde locations env paris", "sonde locations env paris --out agents/paris"),

@@ -73,7 +73,7 @@ function addRun(
 
 const EXIT_CODE_HELP = `Exit code with --wait:
   ${EXIT_CODES.PASS}  the call or workflow passed
-  ${EXIT_CODES.FAIL}  it failed (a 5xx status, or no answer), or this command did
+  ${EXIT_CODES.FAIL}  it failed (a 5xx status, or no answer), or this command failed
   ${EXIT_CODES.WARNING}  a warning: a 3xx that leads nowhere, or a 4xx status
   ${EXIT_CODES.none}  the call was not made, for a reason that the result gives
   ${EXIT_CODES.unfinished}  no outcome in time`;

@@ -24,8 +24,8 @@ export function addServeCommand(program: Command, context: Context): void {
   program
     .command("serve")
     .description("Run the roles of this process until a signal stops it.")
-    .option("--roles <list>", "of api, scheduler, agent and aggregator (default: all)")
-    .option("--demo", "with a demo target, calls to it, and simulated history")
+    .option("--roles <list>", "any of api, scheduler, agent and aggregator (default: all)")
+    .option("--demo", "add a demo target, calls to it, and simulated history")
     .addHelpText(
       "after",
       examples("sonde serve --demo", "sonde serve --roles api,scheduler,aggregator"),

@@ -9,7 +9,7 @@ export function addStatusCommand(program: Command, context: Context): void {
     .command("status")
     .description("Show the state of the service: live on a terminal, once in a pipe.")
     .option("--once", "print it once")
-    .option("--roles <list>", "of the process on this machine (default: SONDE_ROLES)")
+    .option("--roles <list>", "roles of the process on this machine (default: SONDE_ROLES)")
     .addHelpText(
       "after",
       examples("sonde status", "sonde status --once", "sonde status | grep pending"),

@@ -70,7 +70,7 @@ function silentTogether({ now, agents }: AgentFacts): Finding | undefined {
   if (now - latest <= SILENT_MS || together.length < 2) return undefined;
   return failure(
     `no heartbeat was recorded for ${lengthOf(now - latest)}: ${together.length} agents fell silent together`,
-    "start an aggregator, which records heartbeats; if one runs, look at the agents and their network",
+    "start an aggregator, which records heartbeats; if one is running, check the agents and their network",
   );
 }
 
@@ -120,7 +120,7 @@ function faultsOf(agent: ListedAgent, { now, version }: AgentFacts): Finding[] {
     found.push(
       warning(
         `${name} is stale: its last heartbeat came ${lengthOf(now - agent.last_seen)} ago (allowed: 15 s)`,
-        "look at its log and at its network: after 30 s, it counts as offline",
+        "check its log and its network: after 30 s, it counts as offline",
       ),
     );
   if (state === "INCOMPATIBLE")

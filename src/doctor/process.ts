@@ -48,10 +48,10 @@ export function readinessFindings(url: string, status: number, text: string): Fi
   const { failing = [], degraded = [] } = readinessIn(text);
   const found: Finding[] = [
     ...failing.map(({ part, reason }) =>
-      failure(`the process is not ready: ${part}: ${reason}`, "look at its log"),
+      failure(`the process is not ready: ${part}: ${reason}`, "check its log"),
     ),
     ...degraded.map(({ part, reason }) =>
-      warning(`the process is ready, and ${part} is degraded: ${reason}`, "look at its log"),
+      warning(`the process is ready, and ${part} is degraded: ${reason}`, "check its log"),
     ),
   ];
   if (found.length > 0) return found;

@@ -40,7 +40,7 @@ export const schedulerCheck = (sources: Sources): Check => ({
   },
 });
 
-const START = "start a process with the role scheduler, and look at its log";
+const START = "start a process with the role scheduler, and check its log";
 /** A beat comes every second; a pause of the machine may hold it up. */
 const BEAT_WITHIN_MS = 5000;
 /** Clocks are set back by seconds now and then. */
@@ -54,14 +54,14 @@ export function schedulerFindings(facts: SchedulerFacts): Finding[] {
     found.push(
       warning(
         `${count(opening.length, "slot")} that the scheduler has passed ${opening.length === 1 ? "is" : "are"} not fully open, the oldest from ${formatPeriodTime(oldest)} (allowed: those of the last two minutes)`,
-        "wait if an outage has just ended; else look at the scheduler's log for the database's errors",
+        "wait if an outage has just ended; otherwise check the scheduler's log for database errors",
       ),
     );
   if (expired > 0)
     found.push(
       failure(
         `${count(expired, "run")} without an outcome expired more than a minute ago and ${expired === 1 ? "is" : "are"} not recorded as MISSED`,
-        lease ? "look at the scheduler's log" : START,
+        lease ? "check the scheduler's log" : START,
       ),
     );
   return deployments === 0 && found.every(({ state }) => state === "ok")
@@ -80,12 +80,12 @@ function leadFinding({ now, lease, deployments }: SchedulerFacts): Finding {
   if (lease.cursor < due)
     return failure(
       `the scheduler is behind: ${late}`,
-      "look at its log, and at the load of its machine and of the database",
+      "check its log, and the load of its machine and of the database",
     );
   if (lease.cursor > newestOpenSlot(now) + ALLOWED_AHEAD_MS)
     return nothing(
       `the scheduler opens no slot until its clock reaches the newest one again: ${cursor}, ${lengthOf(lease.cursor - now)} ahead`,
-      "the clock was set back: if it is right now, wait; the runs until then have their outcomes",
+      "the clock was set back: if it is right now, wait; the runs up to the newest slot have their outcomes",
     );
   return ok(`a scheduler leads, and ${cursor}`);
 }

@@ -52,7 +52,7 @@ export function needAgent(config: Config): void {
 /** Throws `NotApplicable` without NATS. */
 export function needNats(config: Config): void {
   if (!config.natsUrls)
-    throw new NotApplicable("does not apply: the bus is inside the process, without NATS");
+    throw new NotApplicable("does not apply: the bus is in-process, without NATS");
 }
 
 /**
