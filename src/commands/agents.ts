@@ -22,9 +22,9 @@ export function addAgentCommands(program: Command, context: Context): void {
     .action((options: { readonly json?: true }) => listAgents(context, options));
   agents
     .command("drain")
-    .description("Drain an agent: it finishes its current runs, takes no new ones, and stays up.")
+    .description("Drain an agent: it finishes its current runs, accepts no new ones, and stays up.")
     .argument("<id>", "an agent's id, from `sonde agents list`")
-    .option("--undo", "let it take runs again")
+    .option("--undo", "let it accept runs again")
     .addHelpText(
       "after",
       examples(
@@ -62,8 +62,8 @@ const drainAgent = (
     if (locations.length === 0)
       throw invalid(`no agent ${show(id)}; \`sonde agents list\` shows them`);
     const order = undo
-      ? "takes runs again"
-      : "takes no new runs, finishes its current ones and stays DRAINING";
+      ? "accepts runs again"
+      : "accepts no new runs, finishes its current ones and stays DRAINING";
     const within = `within ${HEARTBEAT_INTERVAL_MS / 1000} seconds`;
     print(`agent ${id} at ${locations.join(", ")} ${order}, ${within}\n`);
   });

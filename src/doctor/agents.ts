@@ -84,7 +84,7 @@ function lonelyLocations({ now, agents, deployments, only }: AgentFacts): Findin
     const there = agents.filter(({ location_id }) => location_id === location);
     const states = there.map((agent) => agentStateOf(agent, now));
     if (states.some((state) => state === "ONLINE" || state === "STALE")) return [];
-    const whose = there.length === 0 ? "no agent" : `no agent that takes runs`;
+    const whose = there.length === 0 ? "no agent" : `no agent that accepts runs`;
     const draining = there[states.indexOf("DRAINING")];
     const undo = draining ? `\`sonde agents drain ${draining.agent_id} --undo\`, or ` : "";
     return [

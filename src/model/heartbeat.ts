@@ -62,7 +62,7 @@ export const HeartbeatAnswerSchema = Type.Object({
     maximum: LAST_INSTANT,
     description: "epoch milliseconds",
   }),
-  drain: Type.Optional(Type.Boolean({ description: "take no more ticks" })),
+  drain: Type.Optional(Type.Boolean({ description: "accept no more ticks" })),
   refused: Type.Optional(
     Type.String({
       minLength: 1,

@@ -92,7 +92,7 @@ describe("agents", () => {
 
   it("are missed where all are offline, draining or incompatible", () => {
     expect(findings(anAgent({ last_seen: NOW - 3 * 3_600_000 }))).toEqual([
-      "failure: location paris has 3 deployments and no agent that takes runs: its runs are MISSED",
+      "failure: location paris has 3 deployments and no agent that accepts runs: its runs are MISSED",
       "warning: agent agent-1 at paris is offline: its last heartbeat came 3 h ago (allowed: 30 s)",
     ]);
     expect(findings(anAgent({ condition: "incompatible", version: "0.9.0" }))).toEqual([

@@ -94,7 +94,7 @@ it("processes and threads share a location, drain one by one, resume and leave",
 
   const drained = await Promise.all(threads.map((id) => command("agents", "drain", id)));
   expect(drained[0]).toBe(
-    `agent ${threads[0]} at local takes no new runs, finishes its current ones ` +
+    `agent ${threads[0]} at local accepts no new runs, finishes its current ones ` +
       "and stays DRAINING, within 10 seconds\n",
   );
   await until(async () => expect(await statesOf(...threads)).toEqual(["DRAINING", "DRAINING"]));
@@ -102,7 +102,7 @@ it("processes and threads share a location, drain one by one, resume and leave",
   expect(await runMany(client, target.url, 12)).toEqual(new Set([alone]));
 
   expect(await command("agents", "drain", threads[0] ?? "", "--undo")).toContain(
-    "takes runs again",
+    "accepts runs again",
   );
   await until(async () => expect(await statesOf(...threads)).toEqual(["ONLINE", "DRAINING"]));
 

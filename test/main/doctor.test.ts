@@ -103,7 +103,7 @@ it("reports a running demo as healthy, and names its faults afterwards", async (
     "no process": /^process failure: no answer from http:.*ECONNREFUSED.*→ start `sonde serve`/,
     "no scheduler": /^scheduler failure: no scheduler leads/,
     "no agent":
-      /^agents failure: location local has \d+ deployments and no agent that takes runs.*→ start `sonde serve`/,
+      /^agents failure: location local has \d+ deployments and no agent that accepts runs.*→ start `sonde serve`/,
     "an agent that was stopped": /^agents warning: agent agent-\w+ at local was stopped/,
   });
   expect(filesIn(folder.dataDir)).toEqual(before);

@@ -6,7 +6,7 @@ export type Lack = "NONE_CONNECTED" | "NONE_READY";
 
 const TAKING: readonly AgentState[] = ["ONLINE", "STALE"];
 
-/** Expects the states of one location's agents; returns undefined if one of them takes runs. */
+/** Expects the states of one location's agents; returns undefined if one of them accepts runs. */
 export function lackOf(states: readonly AgentState[]): Lack | undefined {
   if (states.some((state) => TAKING.includes(state))) return undefined;
   return states.every((state) => state === "OFFLINE") ? "NONE_CONNECTED" : "NONE_READY";

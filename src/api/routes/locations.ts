@@ -17,11 +17,11 @@ const tag = "Locations";
 const AGENT_FIELDS = {
   state: Type.Enum(AGENT_STATES, {
     description: [
-      "ONLINE: takes runs",
+      "ONLINE: accepts runs",
       "STALE: it has missed one or two heartbeats, which come every 10 seconds",
       "OFFLINE: it has missed three, or has stopped",
-      "DRAINING: finishes its runs and takes no more, because it is stopping or an operator ordered it",
-      "INCOMPATIBLE: takes no runs, because its version is too old for the hub",
+      "DRAINING: finishes its runs and accepts no more, because it is stopping or an operator ordered it",
+      "INCOMPATIBLE: accepts no runs, because its version is too old for the hub",
     ].join("; "),
   }),
   version: Type.String({ examples: ["0.1.0"] }),

@@ -61,7 +61,7 @@ export function LocationsPage() {
 
 const URGENT_FIRST: readonly (Tone | undefined)[] = ["fail", "missed", "warn", "pass", undefined];
 
-/** Returns locations without an agent that takes runs first, otherwise in the same order. */
+/** Returns locations without an agent that accepts runs first, otherwise in the same order. */
 const byUrgency = (locations: readonly LocationHealth[]): LocationHealth[] =>
   URGENT_FIRST.flatMap((tone) => locations.filter((one) => stateOf(one)?.tone === tone));
 
@@ -112,7 +112,7 @@ const WORDS: Readonly<Record<AgentState, string>> = {
   INCOMPATIBLE: "Incompatible",
 };
 
-/** Returns the state of its best agent: one that takes runs is enough. Simulations need none. */
+/** Returns the state of its best agent: one that accepts runs is enough. Simulations need none. */
 function stateOf({ agents, region }: Pick<LocationHealth, "agents" | "region">) {
   const order: readonly AgentState[] = ["ONLINE", "STALE", "DRAINING", "INCOMPATIBLE", "OFFLINE"];
   const best = order.find((state) => agents.some((agent) => agent.state === state));

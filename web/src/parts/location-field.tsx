@@ -7,7 +7,7 @@ import { NoAgent } from "./no-agent.tsx";
 interface LocationFieldProps extends Omit<FieldProps, "label" | "hint"> {
   readonly label?: string;
   readonly value: string;
-  /** Whether to say where no agent takes runs. */
+  /** Whether to say where no agent accepts runs. */
   readonly isToRun?: boolean;
   /** Whether "default location" is a choice. */
   readonly hasDefault?: boolean;
