@@ -82,11 +82,11 @@ export function errorsOf(endpoint: Endpoint) {
 }
 
 const FAULTY_BODY = {
-  description: "The body, a parameter or a header has a fault; the message says which and where",
+  description: "The body, a parameter or a header is invalid; the message says what and where",
   example: "'meta.name' is a required property (and 2 other faults)",
 };
 const FAULTY_QUERY = {
-  description: "A parameter has a fault; the message says which, and what is allowed",
+  description: "A parameter is invalid; the message says which, and what is allowed",
   example: "limit: '0' is not an integer from 1 to 1000",
 };
 

@@ -32,7 +32,7 @@ export const sessionEndpoints = (): Endpoint[] => [
     methods: ["POST"],
     summary: "Open a session, as the owner and with the level of the key",
     description:
-      "The answer sets a cookie, HttpOnly and SameSite=Strict, that replaces the key in later requests. A one-time code, such as `serve --demo` prints in a link, may replace the key. The session ends when it is idle for too long (`SONDE_SESSION_IDLE`), after 30 days, or with the key.",
+      "The answer sets a cookie, HttpOnly and SameSite=Strict, that replaces the key in later requests. A one-time code, such as the one in the link that `serve --demo` prints, can replace the key. The session ends when it is idle for too long (`SONDE_SESSION_IDLE`), after 30 days, or with the key.",
     acceptsCode: true,
     body: SignInBody,
     status: [201],
