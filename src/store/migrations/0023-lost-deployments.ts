@@ -1,5 +1,5 @@
 // Removes schedules whose deployment is gone. Earlier versions could leave one behind, which ran
-// for ever and kept its location from being removed.
+// forever and kept its location from being removed.
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
