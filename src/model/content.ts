@@ -1,4 +1,4 @@
-// The response body kept beside a result: text of limited size, or the reason why it is absent.
+// The response body kept with a result: text of limited size, or the reason why it is absent.
 import type { Static } from "typebox";
 import { nullable } from "./fields.ts";
 import { Type } from "./type.ts";

@@ -41,7 +41,7 @@ const SAFE_METHODS = new Set(["GET", "HEAD"]);
 
 /**
  * Throws `forbidden` for a cross-site change with a browser's cookie. Browsers send a request's
- * origin in Sec-Fetch-Site on secure origins and loopback, else in Origin. `publicUrl` is the
+ * origin in Sec-Fetch-Site on secure origins and loopback, otherwise in Origin. `publicUrl` is the
  * service's URL in browsers.
  */
 export function assertSameOrigin(

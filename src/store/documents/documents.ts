@@ -1,4 +1,4 @@
-// Stores owned resources as JSON documents, beside the few columns that queries need.
+// Stores owned resources as JSON documents, next to the few columns that queries need.
 import { sql } from "kysely";
 import type { Actor } from "../../model/access.ts";
 import { chunksOf } from "../../model/chunks.ts";

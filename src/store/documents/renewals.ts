@@ -1,4 +1,4 @@
-// When each token is due for renewal, and which process has claimed it: columns beside the token.
+// When each token is due for renewal, and which process has claimed it: columns next to the token.
 // Only due tokens are read, and an owner can write a claimed token.
 import { sql } from "kysely";
 import type { ExpressionBuilder } from "kysely";

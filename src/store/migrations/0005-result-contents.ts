@@ -1,4 +1,4 @@
-// The bodies of responses, kept beside their results.
+// The bodies of responses, kept with their results.
 import type { Kysely } from "kysely";
 
 export async function up(db: Kysely<unknown>): Promise<void> {
