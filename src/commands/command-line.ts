@@ -7,6 +7,7 @@ import { VERSION } from "../version.ts";
 import { addAgentCommands } from "./agents.ts";
 import { addAuditCommands } from "./audit.ts";
 import { addBackupCommand, addRestoreCommand, addTransferCommand } from "./backups.ts";
+import { say } from "./command.ts";
 import type { Context } from "./command.ts";
 import { addCompletionCommand } from "./completion.ts";
 import { addConfigCommands } from "./configuration.ts";
@@ -161,7 +162,7 @@ export async function runCommandLine(args: string[]): Promise<void> {
     await flushed();
     process.exitCode = code;
   } catch (cause) {
-    process.stderr.write(`sonde: ${cause instanceof Error ? cause.message : String(cause)}\n`);
+    say(`sonde: ${cause instanceof Error ? cause.message : String(cause)}`);
     process.exitCode = 1;
   }
   await logWritten();

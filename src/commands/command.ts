@@ -1,4 +1,4 @@
-// What every command gets, and how its help ends.
+// What every command gets, how it speaks to people, and how its help ends.
 import type { Config, Environment } from "../config/config.ts";
 
 /** What a command gets besides its own arguments and options. */
@@ -15,6 +15,9 @@ export interface Context {
   /** Sets the exit code of a command that has done its work; 0 by default. */
   readonly exitWith: (code: number) => void;
 }
+
+/** Writes a line for people to stderr: stdout is for what the command is asked for. */
+export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Formats the examples that end a command's help, for `addHelpText("after", …)`. */
 export const examples = (...lines: readonly string[]): string =>

@@ -8,6 +8,7 @@ import type { DataDir } from "../runtime/data-dir.ts";
 import type { Contents } from "../store/backup/backup.ts";
 import { lockForProcess } from "../store/sqlite/process-lock.ts";
 import type { OnCopied } from "../store/backup/snapshot.ts";
+import { say } from "./command.ts";
 import { createProgress } from "./progress.ts";
 import type { Progress } from "./progress.ts";
 import { abortOnStop } from "./stop-signal.ts";
@@ -65,8 +66,6 @@ export function showCopying(
 
 export const nothingWritten = (signal: NodeJS.Signals): string =>
   `ended by ${signal}; nothing was written`;
-
-export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 /** Such as `200000 results, 12 calls, 3 workflows`. */
 export const inWords = ({ rows, documents }: Pick<Contents, "rows" | "documents">): string =>

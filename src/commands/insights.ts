@@ -10,7 +10,7 @@ import { formatPeriodTime } from "../model/instant.ts";
 import type { TimeSpan } from "../model/stat-check.ts";
 import { show } from "../model/validate.ts";
 import type { Store } from "../store/store.ts";
-import { examples } from "./command.ts";
+import { examples, say } from "./command.ts";
 import type { Context } from "./command.ts";
 import { addInsightsRead } from "./insights-read.ts";
 import { spanIn } from "./option-values.ts";
@@ -49,9 +49,7 @@ async function computeInsights({ config, print }: Context, options: ComputeOptio
     const counts = await computeAll(store, keys, print);
     const parts = Object.entries(counts).filter(([, count]) => count > 0);
     const text = parts.map(([what, count]) => `${count} ${what}`).join(", ");
-    process.stderr.write(
-      `${count(keys.length, "report")}: ${text === "" ? "no call ran" : text}\n`,
-    );
+    say(`${count(keys.length, "report")}: ${text === "" ? "no call ran" : text}`);
     if (counts.failed > 0)
       throw new Error(
         `${count(counts.failed, "report")} could not be computed; the service will retry`,
@@ -102,7 +100,7 @@ async function computeAll(store: Store, keys: readonly InsightKey[], print: Cont
       if (isUnavailable(err)) throw err;
       counts.failed += 1;
       progress.hide();
-      process.stderr.write(`${insightId(key)}: ${(err as Error).message}\n`);
+      say(`${insightId(key)}: ${(err as Error).message}`);
     }
     progress.advance(1);
   }

@@ -15,7 +15,7 @@ import { createValidator, show } from "../model/validate.ts";
 import type { ApiKey } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import { localUrl } from "./api-client.ts";
-import { examples } from "./command.ts";
+import { examples, say } from "./command.ts";
 import type { Context } from "./command.ts";
 import { actorIn, addOwnerOptions } from "./option-values.ts";
 import type { OwnerOptions } from "./option-values.ts";
@@ -122,8 +122,8 @@ const revokeKey = ({ config, print }: Context, id: string) =>
     if ((await store.apiKeys.countOf(key)) > 0) return;
     const { owner, org } = key;
     const by = `--level OWNER --owner ${shellWord(owner)}${org === null ? "" : ` --org ${shellWord(org)}`}`;
-    process.stderr.write(
-      `it was the last key of this owner: their deployments do not run until they have another, \`sonde keys create ${by}\`\n`,
+    say(
+      `it was the last key of this owner: their deployments do not run until they have another, \`sonde keys create ${by}\``,
     );
   });
 

@@ -5,6 +5,7 @@ import { tableOf } from "../client/table.ts";
 import type { Column, Screen } from "../client/table.ts";
 import { harmlessJson, harmlessLines } from "../client/text.ts";
 import type { ListOptions } from "./api-client.ts";
+import { say } from "./command.ts";
 import type { Context } from "./command.ts";
 
 /** Colours only where stdout is a terminal, and NO_COLOR is not set. */
@@ -45,6 +46,6 @@ export async function printList(
   }
   if (!json && shown.length > 0)
     context.print(tableOf(columns, explain ? await explain(shown) : shown, screenOf()));
-  if (count === 0) process.stderr.write(`no ${noun}\n`);
-  if (count > limit) process.stderr.write(`there are more ${noun}: raise --limit to see them\n`);
+  if (count === 0) say(`no ${noun}`);
+  if (count > limit) say(`there are more ${noun}: raise --limit to see them`);
 }

@@ -7,7 +7,7 @@ import { formatPeriodTime } from "../model/instant.ts";
 import { show } from "../model/validate.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
-import { examples } from "./command.ts";
+import { examples, say } from "./command.ts";
 import type { Context } from "./command.ts";
 import { spanIn } from "./option-values.ts";
 import type { SpanOptions } from "./option-values.ts";
@@ -57,7 +57,7 @@ async function rebuild({ config, print }: Context, options: RebuildOptions): Pro
         print(`${JSON.stringify({ ...place, time: formatPeriodTime(time), type, fields })}\n`);
       },
     }).finally(() => progress.end());
-    process.stderr.write(`${count(checked, "period")} checked, ${differed} differed\n`);
+    say(`${count(checked, "period")} checked, ${differed} differed`);
   });
 }
 

@@ -6,7 +6,8 @@ import { isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
 import { existingDataDir, isMissing, openDataDir } from "../runtime/data-dir.ts";
 import type { Store } from "../store/store.ts";
-import { existingDatabaseIn, say } from "./database-file.ts";
+import { say } from "./command.ts";
+import { existingDatabaseIn } from "./database-file.ts";
 
 /** The actor of commands in the audit trail. */
 export const ACTOR = "command line";
