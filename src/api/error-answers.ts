@@ -10,7 +10,7 @@ import { closeIfUnread } from "../runtime/unread-body.ts";
 import { routesOf } from "./endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { OPEN_PATHS } from "./entry-points.ts";
-import { HttpError, toAnswer } from "./http/errors.ts";
+import { HttpError, toErrorAnswer } from "./http/errors.ts";
 import { MAX_BODY_BYTES } from "./http/json-body.ts";
 import { API_PREFIX } from "./serve-endpoint.ts";
 
@@ -27,7 +27,7 @@ export function answerError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const { status, headers, body } = toAnswer(reworded(error));
+  const { status, headers, body } = toErrorAnswer(reworded(error));
   const { id: request_id, method, routeOptions } = request;
   const line = { err: error, request_id, method, route: routeOptions.url, status };
   if (status === 500) log.error(line, "request failed");

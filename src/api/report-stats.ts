@@ -46,7 +46,7 @@ export function endOfPage(groups: readonly Group[], first: number, periods: numb
   return end;
 }
 
-export interface Reader {
+export interface Reading {
   readonly store: Store;
   readonly kind: PeriodKind;
   readonly type: string;
@@ -55,7 +55,7 @@ export interface Reader {
 }
 
 export async function groupStats(
-  { store, kind, type, times }: Reader,
+  { store, kind, type, times }: Reading,
   { name, rows }: Group,
 ): Promise<unknown> {
   const read = new Map<string, unknown[]>();

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { expect, inject, it } from "vitest";
-import { toAnswer } from "../../src/api/http/errors.ts";
+import { toErrorAnswer } from "../../src/api/http/errors.ts";
 import { inTransaction } from "../../src/store/database.ts";
 import { isUnavailable } from "../../src/model/errors.ts";
 import { openPostgres } from "../../src/store/postgres/postgres.ts";
@@ -136,7 +136,7 @@ it("a hub whose database refuses every change says so, although it can be read",
 
 const isReportedUnavailable = (error: unknown): boolean =>
   isUnavailable(error) &&
-  toAnswer(error).body.error_msg === "the database is unavailable; try again in 5 s";
+  toErrorAnswer(error).body.error_msg === "the database is unavailable; try again in 5 s";
 
 const raising = (code: string): string =>
   `do $$ begin raise exception using errcode = '${code}'; end $$`;

@@ -38,7 +38,7 @@ export class HttpError extends Error {
   }
 }
 
-export function toAnswer(error: unknown): ErrorAnswer {
+export function toErrorAnswer(error: unknown): ErrorAnswer {
   if (error instanceof UnavailableError)
     return answer(503, `${error.part} is unavailable; try again in ${RETRY_AFTER_SECONDS} s`);
   if (error instanceof TooManyError)

@@ -8,7 +8,7 @@ import swaggerUi from "@fastify/swagger-ui";
 import { notFound } from "../../model/errors.ts";
 import { routesOf } from "../endpoint.ts";
 import type { Endpoint } from "../endpoint.ts";
-import { toAnswer } from "../http/errors.ts";
+import { toErrorAnswer } from "../http/errors.ts";
 import { API_PREFIX, entityTag, isNamed, sendNotModified } from "../serve-endpoint.ts";
 import { describe, openApiOptions, sharedSchemas } from "./openapi.ts";
 import type { Described } from "./openapi.ts";
@@ -55,7 +55,7 @@ export async function createDocumentation(endpoints: readonly Endpoint[], config
 }
 
 function sendError(error: unknown, reply: FastifyReply): void {
-  const { status, headers, body } = toAnswer(error);
+  const { status, headers, body } = toErrorAnswer(error);
   void reply.code(status).headers(headers).send(body);
 }
 
