@@ -1,8 +1,7 @@
 import { once } from "node:events";
 import { Agent, request } from "node:http";
 import type { IncomingMessage } from "node:http";
-import { connect } from "node:net";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
