@@ -22,25 +22,16 @@ export async function buildTicks(
   runs: readonly PendingRun[],
   waiting = createWaitingRuns(Infinity),
 ): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly UnreportedOutcome[] }> {
-  const { call = [], workflow = [] } = Object.groupBy(runs, ({ target_kind }) => target_kind);
-  const workflows = await store.documents.getMany("workflow", targetIds(workflow));
-  const calls = await store.documents.getMany("call", [
-    ...targetIds(call),
-    ...workflow.flatMap(({ call_ids }) => call_ids ?? []),
-    ...[...workflows.values()].flatMap(callIdsOf),
-  ]);
-  const authorized = [...calls.values()].filter(isAuthorized);
-  const withKey = await store.apiKeys.ownersWithKey([...runs, ...authorized]);
-  const locations = await store.locations.listAll();
-  const removed = new Set(locations.flatMap(({ id, removed }) => (removed === null ? [] : id)));
+  const page = await readPage(store, runs);
   let ticks: Tick[] = [];
   const unable: UnreportedOutcome[] = [];
   for (const run of runs) {
-    const tick = tickOf(run, { workflows, calls, withKey, removed });
+    const tick = tickOf(run, page);
     if (typeof tick === "string") unable.push(unableToRun(run, tick));
     else ticks.push(tick);
   }
-  if (authorized.length > 0) ticks = await withCredentials(store, ticks, { calls, withKey });
+  const isAnyAuthorized = [...page.calls.values()].some(isAuthorized);
+  if (isAnyAuthorized) ticks = await withCredentials(store, ticks, page);
   const runOf = new Map(runs.map((run) => [run.result_id, run]));
   const ordered = ticks.map((tick) => ({ tick, run: runOf.get(tick.result_id) as PendingRun }));
   const { admitted = [], refused = [] } = Object.groupBy(ordered, ({ tick, run }) =>
@@ -64,6 +55,31 @@ export const unableToRun = (run: PendingRun, message: string): UnreportedOutcome
   message,
 });
 
+/** The stored data of a page of runs. */
+interface Page {
+  readonly workflows: Documents;
+  readonly calls: Documents;
+  /** The identities that have an active key. */
+  readonly withKey: ReadonlySet<string>;
+  /** The locations that no longer exist. */
+  readonly removed: ReadonlySet<string>;
+}
+
+async function readPage(store: Store, runs: readonly PendingRun[]): Promise<Page> {
+  const { call = [], workflow = [] } = Object.groupBy(runs, ({ target_kind }) => target_kind);
+  const workflows = await store.documents.getMany("workflow", targetIds(workflow));
+  const calls = await store.documents.getMany("call", [
+    ...targetIds(call),
+    ...workflow.flatMap(({ call_ids }) => call_ids ?? []),
+    ...[...workflows.values()].flatMap(callIdsOf),
+  ]);
+  const authorized = [...calls.values()].filter(isAuthorized);
+  const withKey = await store.apiKeys.ownersWithKey([...runs, ...authorized]);
+  const locations = await store.locations.listAll();
+  const removed = new Set(locations.flatMap(({ id, removed }) => (removed === null ? [] : id)));
+  return { workflows, calls, withKey, removed };
+}
+
 const targetIds = (runs: readonly PendingRun[]): string[] => runs.map(({ target_id }) => target_id);
 
 const callIdsOf = ({ document }: StoredDocument): readonly string[] =>
@@ -75,16 +91,6 @@ const isAuthorized = ({ document }: StoredDocument): boolean =>
 /** Whether any text of a call, credentials included, has a `{{name}}`. */
 const namesEnvironment = ({ tick }: Ordered): boolean =>
   /\{\{|%7B%7B/i.test(JSON.stringify(tick.calls));
-
-/** The stored data of a page of runs. */
-interface Page {
-  readonly workflows: Documents;
-  readonly calls: Documents;
-  /** The identities that have an active key. */
-  readonly withKey: ReadonlySet<string>;
-  /** The locations that no longer exist. */
-  readonly removed: ReadonlySet<string>;
-}
 
 /** Returns the tick, or why there is nothing to run. */
 function tickOf(run: PendingRun, { workflows, calls, withKey, removed }: Page): Tick | string {
