@@ -23,17 +23,15 @@ export async function buildTicks(
   waiting = createWaitingRuns(Infinity),
 ): Promise<{ readonly ticks: readonly Tick[]; readonly unable: readonly UnreportedOutcome[] }> {
   const page = await readPage(store, runs);
-  let ticks: Tick[] = [];
+  let ordered: Ordered[] = [];
   const unable: UnreportedOutcome[] = [];
   for (const run of runs) {
     const tick = tickOf(run, page);
     if (typeof tick === "string") unable.push(unableToRun(run, tick));
-    else ticks.push(tick);
+    else ordered.push({ tick, run });
   }
   const isAnyAuthorized = [...page.calls.values()].some(isAuthorized);
-  if (isAnyAuthorized) ticks = await withCredentials(store, ticks, page);
-  const runOf = new Map(runs.map((run) => [run.result_id, run]));
-  const ordered = ticks.map((tick) => ({ tick, run: runOf.get(tick.result_id) as PendingRun }));
+  if (isAnyAuthorized) ordered = await withCredentials(store, ordered, page);
   const { admitted = [], refused = [] } = Object.groupBy(ordered, ({ tick, run }) =>
     waiting.admitsCredentials(run, tick) ? "admitted" : "refused",
   );

@@ -6,7 +6,7 @@ import type { Authorization, TickToken } from "../model/authorization.ts";
 import type { Call } from "../model/call.ts";
 import { parseInstant } from "../model/instant.ts";
 import { cannotBeDecrypted } from "../model/secrets.ts";
-import type { Tick, TickCall } from "../model/tick.ts";
+import type { TickCall } from "../model/tick.ts";
 import { whyWithheld } from "../model/token-destination.ts";
 import { isRenewable, renewalFailureOf } from "../model/token-renewal.ts";
 import type { Token } from "../model/token.ts";
@@ -14,6 +14,7 @@ import { isFixed } from "../model/url.ts";
 import { environmentNames } from "../model/variables.ts";
 import type { Documents, StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
+import type { Ordered } from "./environment.ts";
 
 interface Users {
   /** The stored calls of the ticks. */
@@ -30,9 +31,9 @@ interface Credentials extends Users {
 /** The ticks of a call share its credentials. */
 export async function withCredentials(
   store: Store,
-  ticks: readonly Tick[],
+  ordered: readonly Ordered[],
   users: Users,
-): Promise<Tick[]> {
+): Promise<Ordered[]> {
   const requests = [...users.calls.values()].map(requestOf);
   const authIds = requests.flatMap(({ auth_id }) => auth_id ?? []);
   const tokenIds = requests.flatMap(({ token_id }) => token_id ?? []);
@@ -48,7 +49,10 @@ export async function withCredentials(
   );
   const authorize = (call: TickCall): TickCall =>
     authorizedCall(call, authorizations.get(call.call_id));
-  return ticks.map((tick) => ({ ...tick, calls: tick.calls.map(authorize) }));
+  return ordered.map(({ tick, run }) => ({
+    tick: { ...tick, calls: tick.calls.map(authorize) },
+    run,
+  }));
 }
 
 const requestOf = ({ document }: StoredDocument) => (document as Call).request;
