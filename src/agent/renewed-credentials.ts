@@ -49,16 +49,16 @@ export function createRenewedCredentials(
     for (;;) {
       const fresh = await ask(step);
       if (fresh?.fault) return fresh;
-      const authorization = fresh?.call.authorization;
-      if (fresh && !authorization) return latest;
-      if (fresh && authorization) {
+      if (fresh) {
+        const { authorization } = fresh.call;
+        if (!authorization) return latest;
         latest = fresh;
         successors.set(key, authorization);
+        const { is_renewed, renewal_failure } = authorization.token ?? {};
+        if (!is_renewed || renewal_failure) return latest; // no other will come
       }
-      const { is_renewed, renewal_failure } = authorization?.token ?? {};
-      const isHopeless = fresh && (!is_renewed || renewal_failure);
       const isOver = clock.monotonic() + ASK_EVERY_MS >= until;
-      if (lasts(latest, 0) || isHopeless || isOver) return latest;
+      if (lasts(latest, 0) || isOver) return latest;
       await clock.pause(ASK_EVERY_MS, cancel);
     }
   }
