@@ -25,7 +25,7 @@ export async function openSlots(
 ): Promise<number | undefined> {
   let now: number | undefined = start;
   for (const opening of await options.store.slots.list({ late: false })) {
-    now = await open(options, opening, renew);
+    now = await openSlot(options, opening, renew);
     if (now === undefined) break;
   }
   return now;
@@ -47,12 +47,13 @@ export async function recordLateRuns(
   options.metrics.lateSlots.set(left);
   for (let page; (page = await slots.list({ late: true, limit: LATE_AT_ONCE })).length > 0;)
     for (const opening of page) {
-      if ((await open(options, opening, renewInTime)) === undefined) return;
+      if ((await openSlot(options, opening, renewInTime)) === undefined) return;
       options.metrics.lateSlots.set((left -= 1));
     }
 }
 
-async function open(
+/** Opens what is left of a slot. Returns the time afterwards; undefined if the beat must end. */
+async function openSlot(
   options: SchedulerParts,
   opening: Opening,
   renew: Renew,
