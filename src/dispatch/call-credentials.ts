@@ -20,8 +20,8 @@ export function createCredentialsService(dispatcher: Pick<Dispatcher, "store" | 
     name: "credentials of calls",
     async start() {
       consumer = await dispatcher.bus.consumeCredentialsRequests(async (request, answer) => {
-        const isWaiting = AbortSignal.timeout(ANSWER_MS);
-        answer(await places.run(isWaiting, () => credentialsOf(dispatcher, request)));
+        const tooLate = AbortSignal.timeout(ANSWER_MS);
+        answer(await places.run(tooLate, () => credentialsOf(dispatcher, request)));
       });
     },
     async stop() {
