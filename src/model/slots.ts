@@ -19,7 +19,7 @@ export const BEAT_LEAD_MS = 12_000;
 /**
  * A change to a deployment takes effect at the first trigger more than this far ahead: longer than
  * the beat's lead, so the beat sees the change, unless storing it takes seconds
- * (`scheduler/late-starters.ts`).
+ * (`scheduler/new-schedules.ts`).
  */
 export const CHANGE_LEAD_MS = 15_000;
 

@@ -12,7 +12,7 @@ import {
 import type { Clock } from "../runtime/clock.ts";
 import type { Lease, Opening } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
-import { orderLateStarters } from "./late-starters.ts";
+import { orderRunsOfNewSchedules } from "./new-schedules.ts";
 import { openSlots, recordLateRuns } from "./open-slots.ts";
 import type { Renew } from "./parts.ts";
 import { missOverlapped, publishPending } from "./publish.ts";
@@ -73,7 +73,7 @@ export function createBeat(options: BeatOptions) {
       if (!moved) return (await renew()) !== undefined;
       if (moved !== lease) times.opened(moved, start);
       let now = await openSlots(options, start, renew);
-      if (now !== undefined) now = await orderLateStarters(options, moved, now, renew);
+      if (now !== undefined) now = await orderRunsOfNewSchedules(options, moved, now, renew);
       if (now === undefined) return held !== undefined;
       await missOverlapped(options, now);
       if (await publishPending(options, now, renew)) await times.published();

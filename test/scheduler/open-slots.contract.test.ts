@@ -8,7 +8,7 @@ import { createLogger } from "../../src/runtime/logger.ts";
 import { createRegistry } from "../../src/runtime/metrics.ts";
 import { createBeat } from "../../src/scheduler/beat.ts";
 import type { Beat } from "../../src/scheduler/beat.ts";
-import { scheduledRun } from "../../src/scheduler/late-starters.ts";
+import { scheduledRun } from "../../src/scheduler/new-schedules.ts";
 import { createSchedulerMetrics } from "../../src/scheduler/metrics.ts";
 import type { Opening, Schedule, StoredSchedule } from "../../src/store/records.ts";
 import type { Store } from "../../src/store/store.ts";

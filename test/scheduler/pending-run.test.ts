@@ -1,6 +1,6 @@
 // The run that a schedule has in a slot.
 import { expect, it } from "vitest";
-import { scheduledRun } from "../../src/scheduler/late-starters.ts";
+import { scheduledRun } from "../../src/scheduler/new-schedules.ts";
 import type { Schedule } from "../../src/store/records.ts";
 import { aSchedule } from "../support/runs.ts";
 

@@ -11,7 +11,7 @@ import type { Renew, SchedulerParts } from "./parts.ts";
  * Looks at each new schedule once. Slots that are still being opened find it themselves. Returns
  * the time afterwards; undefined if the beat must end.
  */
-export async function orderLateStarters(
+export async function orderRunsOfNewSchedules(
   options: SchedulerParts,
   lease: Lease,
   start: number,
@@ -20,9 +20,9 @@ export async function orderLateStarters(
   const { store, log, metrics } = options;
   let now: number | undefined = start;
   while (now !== undefined) {
-    const started = await store.schedules.listNew();
-    if (started.length === 0) break;
-    const { ordered, missed } = await orderStarted(options, lease, started, now);
+    const added = await store.schedules.listNew();
+    if (added.length === 0) break;
+    const { ordered, missed } = await orderRunsOf(options, lease, added, now);
     metrics.runs.inc(ordered);
     metrics.missed.inc({ reason: "deployed_late" }, missed);
     if (ordered + missed > 0)
@@ -33,23 +33,23 @@ export async function orderLateStarters(
 }
 
 /** Does nothing for a former leaseholder: its cursor is stale. */
-async function orderStarted(
+async function orderRunsOf(
   { store }: SchedulerParts,
   lease: Lease,
-  started: readonly StoredSchedule[],
+  added: readonly StoredSchedule[],
   now: number,
 ): Promise<{ readonly ordered: number; readonly missed: number }> {
   const { cursor } = lease;
   return store.transaction(async ({ leases, schedules, slots, pendingRuns, results }) => {
     if (cursor === null || !(await leases.advance(lease, cursor))) return { ordered: 0, missed: 0 };
-    await schedules.forgetNew(started);
-    for (const schedule of started)
+    await schedules.forgetNew(added);
+    for (const schedule of added)
       await slots.withdrawReplaced(schedule, cursor, now + PUBLISH_AHEAD_MS);
     // Runs that were late when their slot was opened are still to be recorded there.
     const opened = new Map(
       (await slots.list({ late: true })).map((each) => [each.slot, each.opened]),
     );
-    const runs = started.flatMap((schedule) =>
+    const runs = added.flatMap((schedule) =>
       slotsUpTo(schedule, cursor)
         .map((slot) => ({ slot, run: scheduledRun(schedule, slot) }))
         .filter(({ slot, run }) => run.latest_start >= (opened.get(slot) ?? -Infinity))
