@@ -29,6 +29,7 @@ export const entryOf = (report: InsightSummary, { name, domain }: Named) => ({
 type Measured = Omit<InsightSummary, "rank">;
 
 export const measuresOf = (report: Measured) => ({
+  made: report.made,
   score: report.score,
   pass_percent: report.pass_percent,
   outlier_percent: report.outlier_percent,

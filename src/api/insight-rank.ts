@@ -160,7 +160,6 @@ const toEntry = ({ last, scores, meanBefore }: Ranked, textsOf: (start: number) 
   api_name: last.name,
   api_url: last.url,
   url: last.url,
-  made: last.made,
   ...measuresOf(last),
   mean_test_length_before: meanBefore,
   band: bandOf(last),

@@ -49,6 +49,7 @@ it("lists reports in order of creation, page by page", async () => {
     start_date: "2026-09-21T00:00:00.000000Z",
     end_date: "2026-09-28T00:00:00.000000Z",
     report_type: 1,
+    made: 103,
     score: 821,
     rank: 2,
     pass_percent: expect.closeTo(10_100 / 103, 9),

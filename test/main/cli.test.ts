@@ -265,6 +265,7 @@ describe("a list", () => {
     expect(rank.stdout).toMatch(/Silent +- +- +- +- /);
     expect(rank.stdout).toMatch(/Broken +0 +0\.00 +- +- /);
     const list = await sonde("insights", "list", "--weekly");
+    expect(list.stdout).toMatch(/Silent +- +- +- +-\n/);
     expect(list.stdout).toMatch(/Broken +0 +0\.00 +- +-\n/);
   });
 

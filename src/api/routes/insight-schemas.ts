@@ -39,6 +39,7 @@ const Variation = Type.Number({
 });
 
 const measures = {
+  made: mark(Count, { description: "calls made; if 0, no measure applies" }),
   score: Score,
   pass_percent: mark(Percent, { description: "calls that passed, of those made" }),
   outlier_percent: mark(Percent, {
@@ -209,7 +210,6 @@ export const RankSchema = named(
         api_name: mark(Name, { description: "name of the call" }),
         api_url: Url,
         url: Url,
-        made: mark(Count, { description: "calls made; if 0, no measure applies" }),
         ...measures,
         mean_test_length_before: nullable(Ms, {
           description:
