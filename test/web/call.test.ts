@@ -310,6 +310,24 @@ it("shows the newest values until the pointer is over the chart", TIMEOUT, async
   await expect.poll(() => shownAt.textContent()).toBe(newest);
 });
 
+it("keeps a chart's table open, and the focus on it, as the range moves on", TIMEOUT, async () => {
+  const id = await callNamed("Demo: steady");
+  const { page } = await pages.open("/not-a-page", WIDE);
+  await page.clock.install();
+  await page.goto(`${pages.api}/calls/${id}?range=hour`);
+  const latency = section(page, "Latency: single calls");
+  await latency.locator("summary").press("Enter");
+  const rows = latency.locator("tbody tr");
+  await rows.first().waitFor();
+  for (const minute of [1, 2]) {
+    const before = await rows.count();
+    await page.clock.fastForward(60_000);
+    await pages.client.send("POST", `/calls/${id}/run`, {});
+    await expect.poll(() => rows.count(), { message: `minute ${minute}` }).toBeGreaterThan(before);
+  }
+  expect(await page.evaluate("document.activeElement.tagName")).toBe("SUMMARY");
+});
+
 /** Chromium observes no sizes while it prints. */
 const NO_SIZES_ON_PAPER = `
   globalThis.ResizeObserver = class extends globalThis.ResizeObserver {

@@ -2,7 +2,7 @@
 import { QueryClient, QueryObserver } from "@tanstack/query-core";
 import type { QueryObserverOptions, QueryObserverResult } from "@tanstack/query-core";
 import { effect } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, LateError, send, sendVersioned } from "./api.ts";
 import type { Versioned } from "./api.ts";
 import { session } from "./session.ts";
@@ -83,6 +83,13 @@ export function useQuery<T>(
   useEffect(() => observer.setOptions(options), [observer, asked]);
   // The observer follows in the effect: until then, its own result may be for another key.
   return observer.getOptimisticResult(queries.defaultQueryOptions(options));
+}
+
+/** Returns the last value that was not undefined, while `key` stays the same. */
+export function useKept<T>(key: string, value: T | undefined): T | undefined {
+  const kept = useRef<{ readonly key: string; readonly value: T } | undefined>(undefined);
+  if (value !== undefined) kept.current = { key, value };
+  return kept.current?.key === key ? kept.current.value : undefined;
 }
 
 /** Reads again what was read under these keys. */

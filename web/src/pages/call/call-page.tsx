@@ -13,7 +13,7 @@ import { DeployDialog } from "../../parts/deploy/deploy-dialog.tsx";
 import { Deployments } from "../../parts/deploy/deploy.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
-import { useRead } from "../../queries.ts";
+import { useKept, useRead } from "../../queries.ts";
 import { filterQuery } from "../../run-filters.ts";
 import { isMine, mayRun, maySee } from "../../session.ts";
 import "../../styles/call.css";
@@ -113,21 +113,37 @@ function Charts({ id, places, seesRuns }: ChartsProps) {
   const [query] = useAddress();
   const recent = useRecent(id);
   // What failed is pending again once the charts read it: a test of that would take them away.
-  const isRead = recent.hours.isFetched && recent.days.isFetched;
+  const isFetched = recent.hours.isFetched && recent.days.isFetched;
+  // With each hour, the last hours are others.
+  const isRead = useKept(id, isFetched || undefined);
+  const first = useKept(id, firstOf(recent));
   const isAsked = query["range"] !== undefined || query["from"] !== undefined;
   if (!isRead && !isAsked) return <ReadingYet />;
-  const usual = seesRuns ? usualSpan(firstOf(recent), now()) : "day";
+  const usual = seesRuns ? usualSpan(first, now()) : "day";
   return <ChartsOf {...{ id, places, seesRuns }} view={viewOf(query, now(), usual)} />;
+}
+
+/** A range that ends now moves on: what it showed stays until it is read again. */
+function useMeasured(id: string, view: View, isOpen: boolean) {
+  const { span, range, location, type, measure } = view;
+  const asked = JSON.stringify([id, span ?? range, location, type, measure]);
+  const histogram = useHistogram(id, view);
+  const locations = histogram.data?.locations.map(({ location_id }) => location_id);
+  const series = useSeries(id, view, isOpen ? locations : undefined);
+  return {
+    histogram: useKept(asked, histogram.data),
+    series: useKept(asked, series.data),
+    error: histogram.error ?? series.error,
+    refetch: histogram.refetch,
+  };
 }
 
 function ChartsOf({ id, places, seesRuns, view }: ChartsProps & { readonly view: View }) {
   const [, change] = useAddress();
   const { change: changed } = useRecent(id);
-  const histogram = useHistogram(id, view);
-  const locations = histogram.data?.locations.map(({ location_id }) => location_id);
   const isClosed = view.grain === "RAW" && !seesRuns;
-  const series = useSeries(id, view, isClosed ? undefined : locations);
-  const hasNone = histogram.data?.results.length === 0;
+  const { histogram, series, error, refetch } = useMeasured(id, view, !isClosed);
+  const hasNone = histogram?.results.length === 0;
   const zoom = (range: Range | undefined): void => change(zoomQuery(range, now()));
   const showRuns = (): void => {
     const [from, to] = view.range.map((ms) => new Date(ms).toISOString());
@@ -138,8 +154,8 @@ function ChartsOf({ id, places, seesRuns, view }: ChartsProps & { readonly view:
     <>
       <Controls view={view} places={places} onChange={change} />
       <Fault
-        error={histogram.error ?? series.error}
-        retry={histogram.refetch}
+        error={error}
+        retry={refetch}
         remedy={
           <a class="button" href={`calls/${id}`}>
             Show the usual range at all locations
@@ -152,27 +168,27 @@ function ChartsOf({ id, places, seesRuns, view }: ChartsProps & { readonly view:
           longer range.
         </p>
       )}
-      {!isClosed && !series.data && !series.error && !histogram.error && <ReadingYet />}
+      {!isClosed && !series && !error && <ReadingYet />}
       {hasNone && <NoCalls />}
-      {!hasNone && series.data && (
+      {!hasNone && series && (
         <>
           <LatencyChart
             view={view}
-            series={series.data}
+            series={series}
             places={places}
             change={changed}
             onZoom={zoom}
             onRuns={seesRuns ? showRuns : undefined}
           />
-          <PhasesChart view={view} series={series.data} onZoom={zoom} />
+          <PhasesChart view={view} series={series} onZoom={zoom} />
         </>
       )}
       <div class="columns">
-        {!hasNone && histogram.data && (
-          <HistogramChart histogram={histogram.data} places={places} type={view.type} />
+        {!hasNone && histogram && (
+          <HistogramChart histogram={histogram} places={places} type={view.type} />
         )}
         <div class="stack">
-          {!hasNone && histogram.data && <ResultCodes histogram={histogram.data} />}
+          {!hasNone && histogram && <ResultCodes histogram={histogram} />}
           <Calendar id={id} location={view.location} onDay={(from, to) => zoom([from, to])} />
         </div>
       </div>
