@@ -109,3 +109,11 @@ it("says where a call fails, and since when, however long ago that is", async ()
   await where.getByText("Only at The local one").waitFor();
   await where.getByText("Latency of calls that passed: similar at both locations").waitFor();
 });
+
+it("moves on without results", async () => {
+  await page.clock.install();
+  const glance = await glanceOf({ location_id: "local" });
+  await page.clock.runFor(40_000); // what was read is stale, which the page has noticed
+  await page.clock.fastForward(26 * HOUR_MS);
+  await glance.getByText("No call was made in the last 24 hours.").waitFor();
+});

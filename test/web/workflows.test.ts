@@ -163,6 +163,19 @@ describe("workflows", { timeout: 180_000 }, () => {
     expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);
   });
 
+  it("say how long ago they ran, as time passes", async () => {
+    const id = await makeWorkflow("Once", [await makeCall("Sign in", "/sign-in")]);
+    await pages.client.send("POST", `/workflows/${id}/`, {});
+    const { page } = await pages.open("/not-a-page");
+    await page.clock.install();
+    await page.goto(`${pages.api}/workflows`);
+    const row = page.getByRole("row", { name: "Once" });
+    await row.getByText(/Passed \d+ s ago/).waitFor();
+    await page.clock.fastForward(40_000); // what was read is stale, which the page has noticed
+    await page.clock.fastForward(3 * 3_600_000);
+    await row.getByText("Passed 3 h ago").waitFor();
+  });
+
   it("show faults at the call, and never overwrite unasked", async () => {
     const [first, gone] = [await makeCall("First", "/"), await makeCall("Gone", "/")];
     const id = await makeWorkflow("Shared work", [first]);

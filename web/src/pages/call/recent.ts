@@ -1,6 +1,7 @@
 // The last 24 hours of a call, and whether its slowest phase has changed in the weeks before.
 import { DAY_MS, HOUR_MS } from "../../../../src/model/periods.ts";
-import { now } from "../../now.ts";
+import { MINUTE_MS } from "../../../../src/model/slots.ts";
+import { now, useNow } from "../../now.ts";
 import { findChange, onsetOf, slowestPhase } from "./answer.ts";
 import type { Change, PhaseAverages, Slowest } from "./answer.ts";
 import { countsOf } from "./day-counts.ts";
@@ -16,8 +17,12 @@ export const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
       : [],
   );
 
-/** `end` is the end of the current hour, so it stays the same until then. */
+/**
+ * `end` is the end of the current hour, so it stays the same until then. It moves on without results,
+ * too: nothing else would render what is shown of the last 24 hours.
+ */
 export function useRecent(id: string) {
+  useNow(MINUTE_MS);
   const end = (Math.floor(now() / HOUR_MS) + 1) * HOUR_MS;
   const since = new Date(end - DAY_MS).toISOString();
   const query = { kind: "HOUR", time: since, limit: 24 };

@@ -3,19 +3,21 @@ import { isInFlight } from "../../../../src/model/result.ts";
 import type { WorkflowResult } from "../../../../src/model/result.ts";
 import type { List } from "../../api.ts";
 import { formatAgo } from "../../clock.ts";
-import { now } from "../../now.ts";
+import { now, useNow } from "../../now.ts";
 import { formatTime } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
 import { RunState } from "../../parts/run-state.tsx";
 
 /** The next runs of several deployments may be queued already. */
 const ENOUGH = 5;
+const AGO_EVERY_MS = 5000;
 
 export function LastRun({ workflowId }: { readonly workflowId: string }) {
   const { data, error } = useRead<List<WorkflowResult>>(
     ["workflow-results", workflowId, "last"],
     `workflows/${workflowId}/results/?order=desc&limit=${ENOUGH}`,
   );
+  useNow(AGO_EVERY_MS);
   if (error) return <span class="muted">{error.message}</span>;
   if (!data) return <span class="muted">…</span>;
   const run = data.results.find(({ meta }) => !isInFlight(meta)) ?? data.results[0];
