@@ -1,4 +1,5 @@
 // Describes a run's outcome: a call with the times of its phases, a workflow call by call.
+import type { Certificate } from "../model/certificate.ts";
 import { count } from "../model/count.ts";
 import { isInFlight } from "../model/result.ts";
 import type { ListedResult, Result, WorkflowResult } from "../model/result.ts";
@@ -43,12 +44,15 @@ export function outcomeOf(result: ShownResult, screen: Screen): string {
     `at ${meta.location_id}, ${when}${addressesIn(meta)}`,
     ...(meta.message === null ? [] : [harmless(meta.message)]),
     ...(certificate
-      ? [`certificate of ${harmless(certificate.subject)} ends in ${certificate.days} days`]
+      ? [`certificate of ${harmless(certificate.subject)} ${endOf(certificate)}`]
       : []),
   ];
   const times = result.timing.total === null ? "" : `\n${waterfallOf(result, screen)}`;
   return `${facts.join("\n")}\n${times}result ${result.id}\n`;
 }
+
+const endOf = ({ days, expiry }: Certificate): string =>
+  days < 0 ? `ended on ${expiry.slice(0, "yyyy-mm-dd".length)}` : `ends in ${count(days, "day")}`;
 
 const addressesIn = ({ dest_ip, response_size }: Result["meta"]): string =>
   [

@@ -48,3 +48,25 @@ it.each([
 ] as const)("%s exits with its code", (result, result_category, code) => {
   expect(exitCodeOf({ result, result_category })).toBe(code);
 });
+
+it.each([
+  [2, "ends in 2 days"],
+  [1, "ends in 1 day"],
+  [0, "ends in 0 days"],
+  [-1, "ended on 2026-11-30"],
+])("says when the certificate ends: %s days", (days, said) => {
+  const result = {
+    id: "r",
+    meta: {
+      result: "CONNECTION_ERROR",
+      result_category: "FAIL",
+      url: "",
+      due_time: "",
+      message: null,
+    },
+    timing: { total: null },
+    hops: [],
+    certificate: { subject: "CN=shop", days, expiry: "2026-11-30T03:25:06.000000Z" },
+  } as unknown as Result;
+  expect(outcomeOf(result, PLAIN)).toContain(`certificate of CN=shop ${said}\n`);
+});
