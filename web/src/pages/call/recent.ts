@@ -18,8 +18,8 @@ export const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
   );
 
 /**
- * `end` is the end of the current hour, so it stays the same until then. It moves on without results,
- * too: nothing else would render what is shown of the last 24 hours.
+ * `end` is the end of the current hour, so it stays the same until then. It moves on without
+ * results, too: nothing else would render what is shown of the last 24 hours.
  */
 export function useRecent(id: string) {
   useNow(MINUTE_MS);
