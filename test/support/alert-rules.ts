@@ -15,6 +15,7 @@ export interface WrittenRule {
   readonly record?: string;
   readonly expr: string;
   readonly for?: string;
+  readonly keep_firing_for?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
 }
@@ -78,8 +79,8 @@ export interface QuickRules extends Disposable {
 }
 
 /**
- * Copies the rules so that time runs faster: each `for`, interval, window, offset and age of a
- * process is divided by `times`. The expressions and their thresholds stay as shipped.
+ * Copies the rules so that time runs faster: each `for`, `keep_firing_for`, interval, window, offset
+ * and age of a process is divided by `times`. The expressions and their thresholds stay as shipped.
  */
 export function quickRules(times: number): QuickRules {
   const folder = mkdtempSync(join(tmpdir(), "sonde-rules-"));
@@ -99,6 +100,7 @@ export function quickRules(times: number): QuickRules {
 const quickRule = (rule: WrittenRule, times: number): WrittenRule => ({
   ...rule,
   ...(rule.for && { for: shorter(rule.for, times) }),
+  ...(rule.keep_firing_for && { keep_firing_for: shorter(rule.keep_firing_for, times) }),
   expr: rule.expr
     .replaceAll(/\[\d+[smhdw]\]/g, (window) => shorter(window, times))
     .replaceAll(/\boffset \d+[smhdw]/g, (offset) => shorter(offset, times))
