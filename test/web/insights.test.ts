@@ -202,6 +202,21 @@ const csvOf = async (page: Page): Promise<readonly string[]> => {
   return text.trimEnd().split("\r\n");
 };
 
+it("a report of the last week moves on with the weeks", async () => {
+  const { id } = await pages.client.send<{ id: string }>("POST", "/reports/", {
+    meta: { name: "Last week" },
+  });
+  const { page } = await pages.open("/locations", WIDE);
+  await page.clock.install();
+  await page.goto(`${pages.api}/reports/${id}`);
+  const week = page.getByRole("group", { name: "Which week" }).getByRole("status");
+  const before = (await week.textContent()) ?? "";
+  await page.clock.runFor(40_000); // what was read is stale, which the page has noticed
+  await page.clock.fastForward(7 * 86_400_000);
+  await expect.poll(() => week.textContent()).not.toBe(before);
+  await pages.client.send("DELETE", `/reports/${id}/`);
+});
+
 it("scores that may still be arriving are read again in five seconds, later ones in thirty", async () => {
   const { page, requested } = await pages.open("/locations", WIDE);
   await page.clock.install();

@@ -3,7 +3,7 @@ import { useLocation } from "preact-iso";
 import { periodEnd } from "../../../../src/model/periods.ts";
 import type { Report } from "../../../../src/model/report.ts";
 import { pathOf, useAddress } from "../../address.ts";
-import { now } from "../../now.ts";
+import { now, useNow } from "../../now.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
@@ -16,7 +16,7 @@ import { Export } from "./export.tsx";
 import { ReportControls } from "./report-controls.tsx";
 import { ReportGroup } from "./report-group.tsx";
 
-/** The interval for refreshing a period that has not ended. */
+/** The interval for refreshing a period until it has ended, and once more. */
 const GROWING_EVERY_MS = 60_000;
 
 interface ReportViewProps {
@@ -27,12 +27,13 @@ interface ReportViewProps {
 export function ReportView({ report, mayChange }: ReportViewProps) {
   const { id, meta, groups } = report;
   const [query, change] = useAddress();
+  useNow(GROWING_EVERY_MS); // without a time in the address, the last period becomes another
   const period = viewedPeriod(query, now());
   const { kind, start, type } = period;
   const { data, error, refetch } = useQuery<readonly StatGroup[]>(
     ["reports", id, "stats", kind, type, start],
     ({ signal }) => readGroups(id, period, signal),
-    periodEnd(kind, start) > now() ? { everyMs: GROWING_EVERY_MS } : {},
+    periodEnd(kind, start) + GROWING_EVERY_MS > now() ? { everyMs: GROWING_EVERY_MS } : {},
   );
   const hasRows = groups.some(({ rows }) => rows.length > 0);
   return (
