@@ -6,6 +6,7 @@ import type { AgentState, ListedAgent } from "../model/agent.ts";
 import { MINUTE_MS, SCHEDULER_LEASE } from "../model/slots.ts";
 import { readSamples } from "../runtime/metric-samples.ts";
 import { readinessIn } from "../runtime/ops-client.ts";
+import type { Readiness } from "../runtime/ops-server.ts";
 import type { Inspection } from "../store/inspection.ts";
 import type { Lease, PendingAt } from "../store/records.ts";
 import type { FailingCall, RecentRuns } from "../store/results/recent-runs.ts";
@@ -83,7 +84,7 @@ async function viewProcess({ config: { opsPort }, ops }: Sources): Promise<Proce
     const samples = readSamples(metrics.text);
     const inFlight = samples.sum("sonde_agent_in_flight_runs");
     return {
-      readiness: status === 200 ? "ready" : `not ready: ${reasonsIn(text)}`,
+      readiness: readinessOf(status, text),
       agent:
         inFlight === undefined
           ? undefined
@@ -99,10 +100,14 @@ async function viewProcess({ config: { opsPort }, ops }: Sources): Promise<Proce
   }
 }
 
-function reasonsIn(text: string): string {
-  const { failing } = readinessIn(text);
-  return failing?.map(({ part, reason }) => `${part}: ${reason}`).join("; ") ?? text;
+function readinessOf(status: number, text: string): string {
+  const { failing, degraded } = readinessIn(text);
+  if (status !== 200) return `not ready: ${failing ? reasonsOf(failing) : text}`;
+  return degraded ? `ready, but degraded: ${reasonsOf(degraded)}` : "ready";
 }
+
+const reasonsOf = (faults: Readiness["failing"]): string =>
+  faults.map(({ part, reason }) => `${part}: ${reason}`).join("; ");
 
 async function viewService(
   open: () => Promise<Inspection>,

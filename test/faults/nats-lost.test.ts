@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { newApiKey } from "../../src/runtime/api-key.ts";
 import { httpExchange } from "../support/client.ts";
 import { startNatsServer } from "../support/nats-server.ts";
-import { startSonde } from "../support/process.ts";
+import { runSonde, startSonde } from "../support/process.ts";
 import { readinessOf } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
@@ -27,6 +27,11 @@ it("keeps an API without NATS ready, so that balancers still send it readers", a
       body: { status: "ready", degraded: away },
     });
   });
+  const env = { SONDE_OPS_PORT: new URL(await hub.ops()).port };
+  const status = await runSonde(["status", "--once"], { env });
+  expect(status.stdout).toMatch(
+    /^process +ready, but degraded: bus: NATS at nats:.*: reconnecting$/m,
+  );
   const run = { path: `/api/2/calls/${id}/run/`, body: { location_id: "local" } };
   expect((await exchange({ method: "GET", path: `/api/2/calls/${id}/` })).status).toBe(200);
   expect((await exchange({ method: "POST", ...run })).status).toBe(503);
