@@ -40,6 +40,8 @@ export type Api = ReturnType<typeof createApi>;
 
 const TIMEOUT_MS = 30_000;
 const MAX_PAGE = 1000;
+/** What proxies answer for a service that is down or late. */
+const OF_PROXIES: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export function createApi(access: ApiAccess) {
   const send = async (method: string, path: string, options: ApiRequest = {}): Promise<Json> => {
@@ -144,10 +146,12 @@ async function jsonOf(
     return JSON.parse(text) as Json;
   } catch (cause) {
     const type = headers.get("content-type") ?? "no content type";
-    throw new Error(
-      `${url} answered ${status} with ${harmless(type)} instead of JSON: set SONDE_API_URL to the API of Sonde`,
-      { cause },
-    );
+    const advice = OF_PROXIES.has(status)
+      ? "the proxy there has no answer from the service: start `sonde serve` behind it, or correct the proxy"
+      : "set SONDE_API_URL to the API of Sonde";
+    throw new Error(`${url} answered ${status} with ${harmless(type)} instead of JSON: ${advice}`, {
+      cause,
+    });
   }
 }
 

@@ -16,7 +16,9 @@ import type { Context } from "./command.ts";
 import { wholeNumberOf } from "./option-values.ts";
 import { printObject, screenOf } from "./output.ts";
 
-const MAX_WAIT_SECONDS = 60;
+const USUAL_WAIT_SECONDS = 60;
+/** Of one request: proxies give up after 30 to 60 seconds without an answer. */
+const MAX_WAIT_SECONDS = 20;
 const POLL_MS = 250;
 
 interface RunOptions extends ApiOptions {
@@ -60,7 +62,7 @@ function addRun(
       "--timeout <seconds>",
       "how long --wait waits",
       wholeNumberOf("--timeout", 1, 3600, "seconds"),
-      MAX_WAIT_SECONDS,
+      USUAL_WAIT_SECONDS,
     );
   addApiOptions(run, "print the run, or with --wait the result, as JSON")
     .addHelpText("after", `\n${EXIT_CODE_HELP}`)

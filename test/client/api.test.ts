@@ -34,3 +34,16 @@ it("says that a service whose answer has no list is not Sonde's", async () => {
     `${target.url} answered without a list: set SONDE_API_URL to the API of Sonde`,
   );
 });
+
+it.each([
+  [404, "set SONDE_API_URL to the API of Sonde"],
+  [502, "the proxy there has no answer from the service"],
+])("says what to do about a page with status %i", async (status, advice) => {
+  await using target = await startTarget((_request, response) =>
+    response.writeHead(status, { "content-type": "text/html" }).end("<html>"),
+  );
+  const api = createApi({ url: target.url, key: "", keyFrom: "a test" });
+  await expect(api.send("GET", "/calls/")).rejects.toThrow(
+    `${target.url} answered ${status} with text/html instead of JSON: ${advice}`,
+  );
+});

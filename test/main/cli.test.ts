@@ -334,6 +334,22 @@ describe("sonde run", () => {
     );
     expect(code).toBe(0);
   });
+
+  it("waits in requests that no proxy cuts off", async () => {
+    await using proxy = await startTarget((_request, response) => {
+      const [last] = proxy.requests.slice(-1);
+      void fetch(`${url}${last?.url}`, {
+        method: last?.method ?? "",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        ...(last?.body && { body: last.body }),
+      }).then(async (answer) => response.writeHead(answer.status).end(await answer.text()));
+    });
+    const through = { SONDE_API_URL: proxy.url, SONDE_API_KEY: key };
+    const ran = await sondeWith(through, "run", "Demo: slow", "--wait", "--timeout", "100");
+    expect(ran.code).toBe(0);
+    const waits = proxy.requests.flatMap((one) => /wait=(\d+)/.exec(one.url)?.[1] ?? []);
+    expect(waits).toEqual(["20"]);
+  });
 });
 
 describe("a command without its service", () => {
