@@ -7,6 +7,8 @@ import { runSonde, startSonde } from "../support/process.ts";
 import { readinessOf } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
+const RECONNECTING = expect.stringMatching(/^NATS at nats:.*: reconnecting/);
+
 it("keeps an API without NATS ready, so that balancers still send it readers", async () => {
   await using nats = await startNatsServer();
   const key = newApiKey();
@@ -20,13 +22,10 @@ it("keeps an API without NATS ready, so that balancers still send it readers", a
   const { id } = JSON.parse(created.text) as { readonly id: string };
 
   await nats.kill();
-  const away = [{ part: "bus", reason: expect.stringMatching(/^NATS at nats:.*: reconnecting/) }];
-  await until(async () => {
-    expect(await readinessOf(hub)).toEqual({
-      ok: true,
-      body: { status: "ready", degraded: away },
-    });
-  });
+  const degraded = [{ part: "bus", reason: RECONNECTING }];
+  await until(async () =>
+    expect(await readinessOf(hub)).toEqual({ ok: true, body: { status: "ready", degraded } }),
+  );
   const env = { SONDE_OPS_PORT: new URL(await hub.ops()).port };
   const status = await runSonde(["status", "--once"], { env });
   expect(status.stdout).toMatch(
@@ -39,5 +38,19 @@ it("keeps an API without NATS ready, so that balancers still send it readers", a
   await nats.restart();
   await until(async () =>
     expect(await readinessOf(hub)).toEqual({ ok: true, body: { status: "ready" } }),
+  );
+});
+
+it("leaves a process whose agent has no NATS not ready, even with the API", async () => {
+  await using nats = await startNatsServer();
+  await using sonde = startSonde(["serve"], { env: { SONDE_NATS_URL: nats.url } });
+  await sonde.ready();
+  await nats.kill();
+  const failing = [{ part: "agent", reason: RECONNECTING }];
+  await until(async () =>
+    expect(await readinessOf(sonde)).toEqual({
+      ok: false,
+      body: { status: "not ready", failing },
+    }),
   );
 });
