@@ -86,7 +86,7 @@ export const REMEDIES: Readonly<Record<string, string>> = {
   connect_timeout: "The address does not answer: check the firewall and the route.",
   connect_unreachable: "The agent has no route there, such as to IPv6 from an IPv4 network.",
   tls_expired: "Renew the server's certificate.",
-  tls_not_yet_valid: "Check the certificate's dates, and the server's clock.",
+  tls_not_yet_valid: "Check the certificate's dates, and the clock of the agent's machine.",
   tls_name_mismatch: "The certificate is for another host: check the URL, or the certificate.",
   tls_self_signed: "Use a certificate from a known authority, or the tag insecure-tls.",
   tls_untrusted: "Check the server's chain: an intermediate certificate may be missing or expired.",
