@@ -180,7 +180,7 @@ it(
     // What is not read yet is not said to be missing.
     await page.route("**/api/2/insights/?*", (route) => route.fulfill({ status: 503, json: {} }));
     await page.reload();
-    await page.getByText("Sonde answered with status 503").waitFor();
+    await page.getByText("A proxy in front of Sonde answered with status 503").waitFor();
     expect((await bars.allTextContents()).filter((bar) => bar.includes("no report"))).toEqual([]);
     expect(faults).toEqual([]);
     expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);

@@ -126,7 +126,8 @@ export async function sendVersioned<T>(
     return sendVersioned(method, path, options);
   throw new ApiError(
     response.status,
-    answer.error_msg ?? `Sonde answered with status ${response.status}`,
+    // Sonde's own errors have a message.
+    answer.error_msg ?? `A proxy in front of Sonde answered with status ${response.status}`,
   );
 }
 
