@@ -4,6 +4,21 @@ import { exitCodeOf, outcomeOf, workflowOutcomeOf } from "../../src/client/outco
 import type { WorkflowOutcome } from "../../src/client/outcome.ts";
 import type { Result } from "../../src/model/result.ts";
 
+const aResult = (parts: object): Result =>
+  ({
+    id: "r",
+    meta: {
+      result: "COMPLETE",
+      result_category: "PASS",
+      url: "http://shop.example/",
+      due_time: "",
+      message: null,
+    },
+    timing: { total: null },
+    hops: [],
+    ...parts,
+  }) as unknown as Result;
+
 const PLAIN = { width: undefined, paint: (_color: unknown, text: string) => text };
 
 it.each([
@@ -23,20 +38,8 @@ it.each([
   // The request is the last one, which a redirect made a GET.
   ["http://shop.example/", [{ url: "http://shop.example/" }]],
 ])("names the call as %s", (said, hops) => {
-  const result = {
-    id: "r",
-    meta: {
-      result: "COMPLETE",
-      result_category: "PASS",
-      url: "http://shop.example/",
-      due_time: "",
-      message: null,
-    },
-    timing: { total: null },
-    request: { method: "POST", url: "http://shop.example/new" },
-    hops,
-  } as unknown as Result;
-  expect(outcomeOf(result, PLAIN).split("\n")[1]).toBe(said);
+  const request = { method: "POST", url: "http://shop.example/new" };
+  expect(outcomeOf(aResult({ request, hops }), PLAIN).split("\n")[1]).toBe(said);
 });
 
 it.each([
@@ -55,18 +58,6 @@ it.each([
   [0, "ends in 0 days"],
   [-1, "ended on 2026-11-30"],
 ])("says when the certificate ends: %s days", (days, said) => {
-  const result = {
-    id: "r",
-    meta: {
-      result: "CONNECTION_ERROR",
-      result_category: "FAIL",
-      url: "",
-      due_time: "",
-      message: null,
-    },
-    timing: { total: null },
-    hops: [],
-    certificate: { subject: "CN=shop", days, expiry: "2026-11-30T03:25:06.000000Z" },
-  } as unknown as Result;
-  expect(outcomeOf(result, PLAIN)).toContain(`certificate of CN=shop ${said}\n`);
+  const certificate = { subject: "CN=shop", days, expiry: "2026-11-30T03:25:06.000000Z" };
+  expect(outcomeOf(aResult({ certificate }), PLAIN)).toContain(`certificate of CN=shop ${said}\n`);
 });

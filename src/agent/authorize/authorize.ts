@@ -82,7 +82,7 @@ function sendable(built: BuiltRequest): BuiltRequest {
   const unfit = built.request.headers.find(({ value }) => !FIELD_VALUE.test(value));
   return unfit
     ? {
-        reason: `the credentials contain characters that ${unfit.key} cannot contain`,
+        reason: `the credentials contain characters that are not allowed in ${unfit.key}`,
       }
     : built;
 }

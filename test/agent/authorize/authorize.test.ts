@@ -66,7 +66,7 @@ describe("credentials", () => {
     });
     const request = newRequest("https://a.example/");
     expect(await authorize(request, setting, MOMENT, false)).toEqual({
-      reason: `the credentials contain characters that ${header} cannot contain`,
+      reason: `the credentials contain characters that are not allowed in ${header}`,
     });
   });
 

@@ -114,7 +114,7 @@ function Charts({ id, places, seesRuns }: ChartsProps) {
   const recent = useRecent(id);
   // What failed is pending again once the charts read it: a test of that would take them away.
   const isFetched = recent.hours.isFetched && recent.days.isFetched;
-  // With each hour, the last hours are others.
+  // Each hour, other hours are the last ones, and are read anew.
   const isRead = useKept(id, isFetched || undefined);
   const first = useKept(id, firstOf(recent));
   const isAsked = query["range"] !== undefined || query["from"] !== undefined;
