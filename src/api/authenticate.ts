@@ -9,6 +9,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { ApiKey } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { createCounts } from "./counts.ts";
 import { clientAddress } from "./http/proxies.ts";
 import { assertSameOrigin, isUse, sessionSecretOf } from "./http/session-cookie.ts";
 import { isSignInCode, keyOfSession, spendSignInCode } from "./sessions.ts";
@@ -88,7 +89,7 @@ function credentialIn(
 
 /** Returns a check that throws `too_many` for a key with too many requests in a minute. */
 function createRequestLimit(clock: Clock, { requestsPerMinute }: AuthenticateOptions["limits"]) {
-  const countRequest = perMinute(clock);
+  const countRequest = createCounts(clock, MINUTE_MS);
   return ({ key_id }: Principal): void => {
     const { count, secondsLeft } = countRequest(key_id);
     if (count > requestsPerMinute)
@@ -101,7 +102,7 @@ function createRequestLimit(clock: Clock, { requestsPerMinute }: AuthenticateOpt
 
 /** Returns a function that rejects a wrong key from an address. */
 function createRefusal(store: Store, clock: Clock): (ip: string) => Promise<never> {
-  const countWrongKey = perMinute(clock);
+  const countWrongKey = createCounts(clock, MINUTE_MS);
   const recordFailure = createFailureRecord(store, clock);
   return async (ip) => {
     const { count, secondsLeft } = countWrongKey(ip);
@@ -129,7 +130,7 @@ async function keyNamed(
  * Beyond the limit of addresses, one more entry without an address stands for the rest.
  */
 function createFailureRecord(store: Store, clock: Clock): (ip: string) => Promise<void> {
-  const countEntry = perMinute(clock);
+  const countEntry = createCounts(clock, MINUTE_MS);
   return async (ip) => {
     const { count } = countEntry("");
     if (count > AUDITED_ADDRESSES_PER_MINUTE + 1) return;
@@ -161,20 +162,4 @@ function withLevel(principal: Principal, needed: AccessLevel): Principal {
     "forbidden",
     `This needs a key of access level ${needed}; yours is ${principal.access_level}`,
   );
-}
-
-/** Counts by name, from 0 each minute; `secondsLeft`: of the current minute. */
-function perMinute(clock: Clock) {
-  const counts = new Map<string, number>();
-  let began = clock.monotonic();
-  return (name: string): { readonly count: number; readonly secondsLeft: number } => {
-    const now = clock.monotonic();
-    if (now - began >= MINUTE_MS) {
-      counts.clear();
-      began = now;
-    }
-    const count = (counts.get(name) ?? 0) + 1;
-    counts.set(name, count);
-    return { count, secondsLeft: Math.ceil((began + MINUTE_MS - now) / 1000) };
-  };
 }

@@ -6,6 +6,7 @@ import { DAY_MS } from "../model/periods.ts";
 import type { ResourceKind } from "../model/resource.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Store } from "../store/store.ts";
+import { createCounts } from "./counts.ts";
 
 /** src/config/settings.ts says what each is for. */
 export interface Limits {
@@ -80,22 +81,16 @@ export const createBudgets = (limits: Limits, clock: Clock) => ({
  * owner in a day than its definitions may have.
  */
 function createKeptCheck({ definitionsMiB }: Limits, clock: Clock) {
-  const keptBytes = new Map<string, number>();
-  let began = clock.monotonic();
+  const countBytes = createCounts(clock, DAY_MS);
   return (owner: Actor, bytes: number): void => {
-    const now = clock.monotonic();
-    if (now - began >= DAY_MS) {
-      keptBytes.clear();
-      began = now;
-    }
     const identity = identityOf(ownedBy(owner));
-    const total = (keptBytes.get(identity) ?? 0) + bytes;
-    if (total > definitionsMiB * MIB)
-      throw new TooManyError(
-        `Answers of more than ${definitionsMiB} MiB may not be kept for one owner in a day (SONDE_MAX_DEFINITIONS_MIB): send the request without Idempotency-Key`,
-        Math.ceil((began + DAY_MS - now) / 1000),
-      );
-    keptBytes.set(identity, total);
+    const { count, secondsLeft } = countBytes(identity, bytes);
+    if (count <= definitionsMiB * MIB) return;
+    countBytes(identity, -bytes); // this answer is not kept
+    throw new TooManyError(
+      `Answers of more than ${definitionsMiB} MiB may not be kept for one owner in a day (SONDE_MAX_DEFINITIONS_MIB): send the request without Idempotency-Key`,
+      secondsLeft,
+    );
   };
 }
 
