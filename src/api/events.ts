@@ -14,7 +14,6 @@ import { keyOfSession } from "./sessions.ts";
 const STREAMS_OF_A_KEY = 20;
 /** How long the rights to a call are cached: all listeners read a batch within this time. */
 const RIGHTS_KEPT_MS = 500;
-const RIGHTS_KEPT = 50_000;
 
 export interface EventsOptions {
   readonly store: Store;
@@ -114,22 +113,20 @@ const limitsOf = (maxStreams: number): PlaceLimit[] => [
 
 /** An outcome is visible to those who may read the results of its call or workflow. */
 function createRights({ store, clock }: EventsOptions) {
-  const cached = new Map<string, { readonly sharing: Owned | undefined; readonly until: number }>();
+  let cached = new Map<string, Owned | undefined>();
+  let began = clock.monotonic();
   const targetOf = ({ call_id, workflow_id }: RecordedOutcome): string =>
     call_id ?? workflow_id ?? "";
 
-  async function sharingOf(ids: readonly string[]): Promise<Map<string, Owned | undefined>> {
+  async function sharingOf(ids: readonly string[]): Promise<typeof cached> {
     const now = clock.monotonic();
-    const sharing = new Map(ids.map((id) => [id, cached.get(id)?.sharing]));
-    const missing = ids.filter((id) => (cached.get(id)?.until ?? 0) <= now);
-    if (missing.length === 0) return sharing;
+    if (now - began >= RIGHTS_KEPT_MS) [cached, began] = [new Map(), now];
+    const known = cached;
+    const missing = ids.filter((id) => !known.has(id));
+    if (missing.length === 0) return known;
     const found = await store.recorded.sharing(missing);
-    if (cached.size + missing.length > RIGHTS_KEPT) cached.clear();
-    for (const id of missing) {
-      sharing.set(id, found.get(id));
-      cached.set(id, { sharing: found.get(id), until: now + RIGHTS_KEPT_MS });
-    }
-    return sharing;
+    for (const id of missing) known.set(id, found.get(id));
+    return known;
   }
 
   /** Resolves to a function that tells whether the reader may read an outcome. */

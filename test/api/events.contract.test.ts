@@ -3,7 +3,6 @@
 import { describe, expect, it } from "vitest";
 import { createEvents } from "../../src/api/events.ts";
 import { unavailable } from "../../src/model/errors.ts";
-import type { RecordedOutcome } from "../../src/model/recorded.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createLogger } from "../../src/runtime/logger.ts";
 import type { ApiKey } from "../../src/store/records.ts";
@@ -294,29 +293,6 @@ describe.runIf(storeKinds.includes("sqlite"))("an event stream", () => {
     expect(refused).toEqual([outage, outage].map((reason) => ({ status: "rejected", reason })));
     outage = undefined;
     for (const { stop } of [await events.listen(ann), await events.listen(ann)]) stop();
-  });
-
-  it("knows who may read a call among more calls than it keeps rights of", async () => {
-    await using api = await startApi();
-    const { id } = await createCall(api);
-    const events = eventsOver(api.store);
-    const ann = (await api.store.apiKeys.find(api.ann.key_id)) as ApiKey;
-    const outcome = (call_id: string): RecordedOutcome => ({
-      result_id: "",
-      call_id,
-      workflow_id: null,
-      workflow_result_id: null,
-      location_id: "local",
-      deployment_id: null,
-      result: "COMPLETE",
-      time: 0,
-      latency: 1,
-      is_late: false,
-    });
-    const others = Array.from({ length: 50_000 }, (_, n) => outcome(`other-${n}`));
-    const before = await events.readable(ann, [outcome(id)]);
-    const among = await events.readable(ann, [outcome(id), ...others]);
-    expect([before, among].map((isReadable) => isReadable(outcome(id)))).toEqual([true, true]);
   });
 
   it("does not keep its session open, and ends with it", async () => {
