@@ -10,10 +10,11 @@ import { bandOf } from "../model/score.ts";
 import type { Store } from "../store/store.ts";
 import { measuresOf } from "./insight-answers.ts";
 
+/** The number of closed periods. */
+export const RANKED_PERIODS = 8;
+
 export interface RankQuery {
   readonly kind: InsightKind;
-  /** The number of closed periods. */
-  readonly periods: number;
   /** Also calls that others share with the organization. */
   readonly withShared: boolean;
   readonly worstFirst: boolean;
@@ -27,27 +28,31 @@ interface Ranked {
   readonly meanBefore: number | null;
 }
 
-interface PeriodScore {
+interface Period {
   readonly start: number;
+  /** Its start, as answers show it. */
+  readonly time: string;
+  /** What follows the call's id in the id of a report. */
+  readonly suffix: string;
+}
+
+interface PeriodScore {
+  readonly period: Period;
   readonly score: number;
   /** The report's number. */
   readonly number: number;
 }
 
 export async function rankCalls(store: Store, reader: Principal, query: RankQuery) {
-  const starts = closedStarts(query, await store.now());
-  const ranked = await readRanked(
-    store,
-    query.kind,
-    await readScores(store, reader, query, starts),
-  );
-  const textsOf = createTexts(query.kind);
+  const { kind, worstFirst } = query;
+  const periods = closedPeriods(kind, await store.now());
+  const ranked = await readRanked(store, kind, await readScores(store, reader, query, periods));
   return {
     meta: {
-      start: formatInstant(starts[0] as number).slice(0, "yyyy-mm-dd".length),
-      period: query.kind === "WEEK" ? "weekly" : "monthly",
+      start: periods[0]?.time.slice(0, "yyyy-mm-dd".length),
+      period: kind === "WEEK" ? "weekly" : "monthly",
     },
-    results: inOrder(ranked, query.worstFirst).map((call) => toEntry(call, textsOf)),
+    results: inOrder(ranked, worstFirst).map(toEntry),
   };
 }
 
@@ -56,17 +61,17 @@ async function readScores(
   store: Store,
   reader: Principal,
   { kind, withShared }: RankQuery,
-  starts: readonly number[],
+  periods: readonly Period[],
 ): Promise<ReadonlyMap<number, PeriodScore[]>> {
   const sides = withShared && reader.org !== null ? BOTH : OWN;
   const scores = new Map<number, PeriodScore[]>();
-  for (const start of starts)
+  for (const period of periods)
     for (const of of sides) {
-      const found = await store.insights.periodScores(reader, kind, start, of);
+      const found = await store.insights.periodScores(reader, kind, period.start, of);
       for (const { call, score, number } of found) {
         const ofCall = scores.get(call);
-        if (ofCall) ofCall.push({ start, score, number });
-        else scores.set(call, [{ start, score, number }]);
+        if (ofCall) ofCall.push({ period, score, number });
+        else scores.set(call, [{ period, score, number }]);
       }
       await nextTurn();
     }
@@ -105,16 +110,21 @@ async function readRanked(
 /** Returns the number of the report of the period right before the last. */
 function reportBefore(kind: InsightKind, scores: readonly PeriodScore[]): number | undefined {
   const [before, last] = scores.slice(-2);
-  return before && last && periodStart(kind, last.start - 1) === before.start
+  return before && last && periodStart(kind, last.period.start - 1) === before.period.start
     ? before.number
     : undefined;
 }
 
-/** Returns the starts of the periods, oldest first. The current period is not closed. */
-function closedStarts({ kind, periods }: RankQuery, now: number): number[] {
-  const starts = [periodStart(kind, now)];
-  while (starts.length <= periods) starts.unshift(periodStart(kind, (starts[0] as number) - 1));
-  return starts.slice(0, -1);
+/** Returns the periods, oldest first. The current period is not closed. */
+function closedPeriods(kind: InsightKind, now: number): Period[] {
+  const periods: Period[] = [];
+  let start = periodStart(kind, now);
+  while (periods.length < RANKED_PERIODS) {
+    start = periodStart(kind, start - 1);
+    const suffix = insightId({ call_id: "", kind, start });
+    periods.unshift({ start, time: formatInstant(start), suffix });
+  }
+  return periods;
 }
 
 /** Calls without a score come last either way; equal scores are sorted by name, then by id. */
@@ -136,34 +146,20 @@ function byText(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-interface Texts {
-  readonly time: string;
-  readonly id: (call_id: string) => string;
-}
-
-/** Formats each of the few periods once. */
-function createTexts(kind: InsightKind): (start: number) => Texts {
-  const made = new Map<number, Texts>();
-  return (start) => {
-    const known = made.get(start);
-    if (known) return known;
-    const suffix = insightId({ call_id: "", kind, start });
-    const texts = { time: formatInstant(start), id: (call_id: string) => call_id + suffix };
-    made.set(start, texts);
-    return texts;
+function toEntry({ last, scores, meanBefore }: Ranked) {
+  const times = scores.map(({ period }) => period.time);
+  const ids = scores.map(({ period }) => last.call_id + period.suffix);
+  return {
+    id: last.call_id,
+    insights_id: ids.at(-1),
+    api_name: last.name,
+    api_url: last.url,
+    url: last.url,
+    ...measuresOf(last),
+    mean_test_length_before: meanBefore,
+    band: bandOf(last),
+    results: scores.map(({ score }, n) => [times[n], score] as const),
+    filenames: ids,
+    most_recent: times.at(-1),
   };
 }
-
-const toEntry = ({ last, scores, meanBefore }: Ranked, textsOf: (start: number) => Texts) => ({
-  id: last.call_id,
-  insights_id: textsOf(last.start).id(last.call_id),
-  api_name: last.name,
-  api_url: last.url,
-  url: last.url,
-  ...measuresOf(last),
-  mean_test_length_before: meanBefore,
-  band: bandOf(last),
-  results: scores.map(({ start, score }) => [textsOf(start).time, score] as const),
-  filenames: scores.map(({ start }) => textsOf(start).id(last.call_id)),
-  most_recent: textsOf(last.start).time,
-});

@@ -7,8 +7,6 @@ import { Type } from "../../model/type.ts";
 import { named } from "../endpoint.ts";
 import { LIST_PAGING, text, truth, truthOrNone } from "../http/parameters.ts";
 
-export const RANKED_PERIODS = 8;
-
 const WEEKLY = truth("weekly reports; otherwise monthly ones");
 
 export const LIST_PARAMETERS = {

@@ -10,7 +10,7 @@ import type { ApiRequest, Endpoint, EndpointDeps } from "../endpoint.ts";
 import { listOf, toPage } from "../http/paging.ts";
 import type { Values } from "../http/parameters.ts";
 import { entryOf, reportOf } from "../insight-answers.ts";
-import { rankCalls } from "../insight-rank.ts";
+import { RANKED_PERIODS, rankCalls } from "../insight-rank.ts";
 import { callSharing, callsSharing } from "../shared-calls.ts";
 import {
   InsightReportSchema,
@@ -18,7 +18,6 @@ import {
   LATEST_PARAMETERS,
   LIST_PARAMETERS,
   RANK_PARAMETERS,
-  RANKED_PERIODS,
   RankSchema,
 } from "./insight-schemas.ts";
 
@@ -48,7 +47,6 @@ export const insightEndpoints = (deps: EndpointDeps): Endpoint[] => [
     handle: ({ principal, query: { reverse, inc_org, weekly } }) =>
       rankCalls(deps.store, principal, {
         kind: kindOf(weekly),
-        periods: RANKED_PERIODS,
         withShared: inc_org,
         worstFirst: reverse,
       }),
