@@ -4,9 +4,7 @@ import { isOwner } from "../model/access.ts";
 import type { Actor, Ownership, Principal } from "../model/access.ts";
 import type { AuditAction, AuditEntry } from "../model/audit.ts";
 import { changedPaths } from "../model/changed-paths.ts";
-import type { ResourceKind } from "../model/resource.ts";
 import { RESOURCE_SCHEMAS } from "../model/resources.ts";
-import type { StoredDocument } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
 import type { Budgets } from "./budgets.ts";
 import { once } from "./idempotency.ts";
@@ -73,19 +71,8 @@ function auditedStore(store: Store, author: Author): Store {
 }
 
 function auditedDocuments(documents: Store["documents"], audit: Audit): Store["documents"] {
-  /** The last one locked of each kind: to keep all that a change locks could take much memory. */
-  const locked = new Map<string, StoredDocument>();
-  const read = async (kind: ResourceKind, id: string) => {
-    const latest = locked.get(kind);
-    return latest?.id === id ? latest : documents.get(kind, id);
-  };
   return {
     ...documents,
-    async getForUpdate(kind, id) {
-      const found = await documents.getForUpdate(kind, id);
-      if (found) locked.set(kind, found);
-      return found;
-    },
     async insert(document) {
       const isNew = await documents.insert(document);
       if (isNew) await audit("create", document.kind, document.id);
@@ -93,14 +80,13 @@ function auditedDocuments(documents: Store["documents"], audit: Audit): Store["d
     },
     async replace(document) {
       const { kind, id } = document;
-      const before = await read(kind, id);
+      const before = await documents.get(kind, id);
       await documents.replace(document);
-      locked.set(kind, document);
       const fields = changedPaths(RESOURCE_SCHEMAS[kind], before?.document, document.document);
       await audit("update", kind, id, fields, document);
     },
     async remove(kind, id) {
-      const before = await read(kind, id);
+      const before = await documents.get(kind, id);
       const isRemoved = await documents.remove(kind, id);
       if (isRemoved) await audit("delete", kind, id, [], before);
       return isRemoved;
