@@ -41,26 +41,6 @@ it("creates a call with every default and server-set field", async () => {
   });
 });
 
-it("gets what was created", async () => {
-  const call = await createCall(api);
-  const answer = await api.send({ path: `/calls/${call.id}/` });
-  expect([answer.status, answer.body]).toEqual([200, call]);
-});
-
-it("creates with PUT on the collection too", async () => {
-  const answer = await api.send<CallAnswer>({
-    method: "PUT",
-    path: "/calls",
-    body: {
-      meta: { name: "x" },
-      request: { method: "POST", url: "http://a.test" },
-    },
-  });
-  expect(answer.status).toBe(201);
-  const got = await api.send({ path: `/calls/${answer.body.id}` });
-  expect(got.body).toEqual(answer.body);
-});
-
 it.each(["PUT", "POST"] as const)(
   "merges the body of %s into the object, and replaces arrays whole",
   async (method) => {

@@ -219,15 +219,3 @@ it("creates a variable once under concurrent requests", async () => {
   const list = await api.send<List>({ path: "/environment/global" });
   expect(list.body.results).toHaveLength(1);
 });
-
-it.each(["POST", "DELETE"] as const)("needs an EDITOR to %s", async (method) => {
-  const as = await api.caller("ann", null, "VIEWER");
-  const path = "/environment/global/a";
-  const { status } = await api.send({
-    method,
-    path,
-    body: { value: "v" },
-    as,
-  });
-  expect(status).toBe(403);
-});

@@ -103,28 +103,6 @@ describe.each(RESOURCES)("an object of %s", (path, bodyFor) => {
       expect(made["meta"]).not.toMatchObject({ created: "long ago" });
     }
   });
-
-  it("answers 404 to every method for a missing object", async () => {
-    for (const method of ["GET", "PUT", "DELETE"] as const) {
-      const body = await bodyFor(api);
-      const answer = await api.send({ method, path: `${path}none/`, body });
-      expect([answer.status, answer.body["error"]]).toEqual([404, 404]);
-    }
-  });
-
-  it("is read, but not written, with a VIEWER key", async () => {
-    const body = await bodyFor(api);
-    const { id } = await create(api, path, body);
-    const as = await api.caller("ann", null, "VIEWER");
-    const object = `${path}${id}/`;
-    expect((await api.send({ path: object, as })).status).toBe(200);
-    for (const [method, to] of [
-      ["POST", path],
-      ["PUT", object],
-      ["DELETE", object],
-    ] as const)
-      expect((await api.send({ method, path: to, body, as })).status).toBe(403);
-  });
 });
 
 const text = (length: number) => "x".repeat(length);

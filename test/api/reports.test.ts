@@ -156,26 +156,6 @@ it("shows each reader the rows of calls whose statistics they may see", async ()
   expect(await seen(await api.caller("eve"))).toEqual(shown(2));
 });
 
-it.each<[string, object, readonly number[]]>([
-  ["nobody", {}, [404, 404]],
-  ["the organization", { org: true }, [200, 404]],
-  ["the community", { public: true }, [200, 200]],
-])(
-  "is read when shared with %s, and changed by its owner only",
-  async (_with, access, expected) => {
-    const ann = await api.caller("ann", "org");
-    const { id } = await createReport(api, { access }, ann);
-    const readers = [await api.caller("bob", "org"), await api.caller("eve")];
-    const path = `/reports/${id}/`;
-    for (const [n, as] of readers.entries()) {
-      expect((await api.send({ path, as })).status).toBe(expected[n]);
-      const refused = expected[n] === 200 ? 403 : 404;
-      for (const method of ["PUT", "DELETE"] as const)
-        expect((await api.send({ method, path, body: {}, as })).status).toBe(refused);
-    }
-  },
-);
-
 it("accepts If-Match of a version shown without hidden rows", async () => {
   const bob = await api.caller("bob");
   const call = await createCall(api, { access: { stats: true } }, bob);

@@ -26,6 +26,13 @@ it.each<[string, Partial<Sent>]>([
   expect(answer.headers["www-authenticate"]).toBe("Bearer");
 });
 
+it("checks the level of a key before it reads the body", async () => {
+  const as = await api.caller("ann", null, "VIEWER");
+  const answer = await api.send({ method: "POST", path: "/calls/", body: "{", as });
+  const error_msg = "This needs a key of access level EDITOR; yours is VIEWER";
+  expect([answer.status, answer.body]).toEqual([403, { error_msg, error: 403 }]);
+});
+
 it("accepts a key in either header, and in the query", async () => {
   const { key } = api.ann;
   const ways: Partial<Sent>[] = [

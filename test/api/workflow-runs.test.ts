@@ -114,19 +114,6 @@ describe.each(["/run", "/"])("POST workflows/<id>%s", (path) => {
     expect(answer.body).toMatchObject({ error: 400 });
     expect(answer.text).toContain(message);
   });
-
-  it("requires the right to run the workflow", async () => {
-    const bob = await api.caller("bob");
-    const viewer = await api.caller("ann", null, "VIEWER");
-    const own = await createWorkflow(api);
-    const shared = await createWorkflow(api, { access: { public: true } });
-    const status = async (id: string, as: Caller): Promise<number> =>
-      (await run(api, id, {}, { path, as })).status;
-    expect(await status(own, bob)).toBe(404);
-    expect(await status(shared, bob)).toBe(403);
-    expect(await status(own, viewer)).toBe(403);
-    expect(await status("unknown", bob)).toBe(404);
-  });
 });
 
 it.each([

@@ -153,25 +153,6 @@ it("stays open to changes when one of its calls is no longer shared", async () =
   expect((await change({ workflow: { call_ids: [id, id] } })).status).toBe(200);
 });
 
-it.each<[string, object, readonly number[]]>([
-  ["nobody", {}, [404, 404]],
-  ["the organization", { org: true }, [200, 404]],
-  ["the community", { public: true }, [200, 200]],
-])("is read when shared with %s", async (_with, access, expected) => {
-  const ann = await api.caller("ann", "org");
-  const { id } = await createWorkflow(api, {}, { access }, ann);
-  const readers = [await api.caller("bob", "org"), await api.caller("eve")];
-  const path = `/workflows/${id}/`;
-  const read = await Promise.all(readers.map((as) => api.send({ path, as })));
-  expect(read.map(({ status }) => status)).toEqual(expected);
-  const write = await Promise.all(
-    readers.map((as) => api.send({ method: "PUT", path, body: { access: {} }, as })),
-  );
-  expect(write.map(({ status }) => status)).toEqual(
-    expected.map((status) => (status === 200 ? 403 : 404)),
-  );
-});
-
 it("lists all workflows, and those of a call, page by page", async () => {
   await using api = await startApi();
   const calls = [await createCall(api), await createCall(api)];

@@ -315,15 +315,6 @@ it("declares every tag, describes every operation, and marks times", async () =>
   expect(times.filter((schema) => !schema.includes('"format":"date-time"'))).toEqual([]);
 });
 
-it("says when the run of an event is late", async () => {
-  const { components } = JSON.parse(await documentOf()) as {
-    components: { schemas: Record<string, { properties: Record<string, object> }> };
-  };
-  expect(components.schemas["RecordedEvent"]?.properties["is_late"]).toMatchObject({
-    description: "the run started more than a second late",
-  });
-});
-
 it("documents the statuses that are sent, 403 wherever a session may change something", async () => {
   const operations = await operationsOf();
   const statusesOf = (id: string): string[] =>
