@@ -402,38 +402,6 @@ describe("a failed start ends with one line and exit code 1", () => {
     expect(stderr).not.toContain("s3cret");
   });
 
-  it.each([
-    ["the user", (url: URL) => (url.username = "nobody")],
-    ["the database", (url: URL) => (url.pathname = "/nowhere")],
-  ])("when PostgreSQL does not know %s", async (_what, change) => {
-    const url = new URL(inject("postgresUrl"));
-    change(url);
-    const { code, stderr } = await runSonde(["serve"], {
-      env: { SONDE_DATABASE_URL: url.href },
-    });
-    expect([code, oneLine(stderr)]).toEqual([
-      1,
-      expect.stringMatching(
-        `^sonde: PostgreSQL at ${url.host} refuses the connection \\(.* does not exist\\): correct SONDE_DATABASE_URL$`,
-      ),
-    ]);
-  });
-
-  it("when PostgreSQL has no connection left", async () => {
-    const url = new URL(await createDatabase(inject("postgresUrl")));
-    const name = url.pathname.slice(1);
-    await using database = openPostgres({ url: url.href }).kysely;
-    await sql`create role ${sql.id(name)} login connection limit 0`.execute(database);
-    url.username = name;
-    const { code, stderr } = await runSonde(["serve"], { env: { SONDE_DATABASE_URL: url.href } });
-    expect([code, oneLine(stderr)]).toEqual([
-      1,
-      expect.stringMatching(
-        /^sonde: cannot reach PostgreSQL at \S+ \(too many connections .*\): raise its max_connections, or lower SONDE_DATABASE_CONNECTIONS of the processes$/,
-      ),
-    ]);
-  });
-
   it("when the database lacks a table, although other connections are open", async () => {
     const databaseUrl = await migratedPostgres();
     await using nats = await startNatsServer();
@@ -476,6 +444,43 @@ describe("a failed start ends with one line and exit code 1", () => {
     await sonde.ready();
   });
 
+  it("when nothing can be written in its data folder", async () => {
+    const { code, stderr } = await runSonde(["serve"], {
+      env: { SONDE_DATA_DIR: "/proc/self/task" },
+    });
+    expect([code, oneLine(stderr)]).toEqual([
+      1,
+      "sonde: cannot lock /proc/self/task/serve.lock (unable to open database file): make the folder writable, with room in it, or set SONDE_DATA_DIR",
+    ]);
+  });
+});
+
+// In this process: tests above show where a message goes, and the exit code.
+describe("a command says what is wrong", () => {
+  it.each([
+    ["the user", (url: URL) => (url.username = "nobody")],
+    ["the database", (url: URL) => (url.pathname = "/nowhere")],
+  ])("when PostgreSQL does not know %s", async (_what, change) => {
+    const url = new URL(inject("postgresUrl"));
+    change(url);
+    await expect(run(["keys", "list"], { SONDE_DATABASE_URL: url.href })).rejects.toThrow(
+      new RegExp(
+        `^PostgreSQL at ${url.host} refuses the connection \\(.* does not exist\\): correct SONDE_DATABASE_URL$`,
+      ),
+    );
+  });
+
+  it("when PostgreSQL has no connection left", async () => {
+    const url = new URL(await createDatabase(inject("postgresUrl")));
+    const name = url.pathname.slice(1);
+    await using database = openPostgres({ url: url.href }).kysely;
+    await sql`create role ${sql.id(name)} login connection limit 0`.execute(database);
+    url.username = name;
+    await expect(run(["keys", "list"], { SONDE_DATABASE_URL: url.href })).rejects.toThrow(
+      /^cannot reach PostgreSQL at \S+ \(too many connections .*\): raise its max_connections, or lower SONDE_DATABASE_CONNECTIONS of the processes$/,
+    );
+  });
+
   it.concurrent.each([
     [
       "below a file",
@@ -498,11 +503,6 @@ describe("a failed start ends with one line and exit code 1", () => {
       "the data folder /proc/sonde/data cannot be created (ENOENT): make it writable, or set SONDE_DATA_DIR",
     ],
     [
-      "where nothing can be written",
-      "/proc/self/task",
-      "cannot lock /proc/self/task/serve.lock (unable to open database file): make the folder writable, with room in it, or set SONDE_DATA_DIR",
-    ],
-    [
       "a folder with an unreadable key",
       "no-key",
       "FOLDER/no-key/master-key cannot be read (EISDIR): make it a file that this user may read, or set SONDE_DATA_DIR",
@@ -519,13 +519,10 @@ describe("a failed start ends with one line and exit code 1", () => {
     ],
   ])("when the data folder is %s", async (_what, path, message) => {
     using folder = makeFolder();
-    const { code, stderr } = await runSonde(["serve"], {
-      env: { SONDE_DATA_DIR: resolve(fillFolder(folder), path) },
-    });
-    expect([code, oneLine(stderr)]).toEqual([
-      1,
-      `sonde: ${message.replace("FOLDER", folder.path)}`,
-    ]);
+    const environment = { SONDE_DATA_DIR: resolve(fillFolder(folder), path) };
+    await expect(run(["keys", "create"], environment)).rejects.toThrow(
+      expect.objectContaining({ message: message.replace("FOLDER", folder.path) }),
+    );
   });
 });
 
