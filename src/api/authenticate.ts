@@ -23,7 +23,7 @@ export interface Authenticated {
 
 export type Authenticate = ReturnType<typeof createAuthenticate>;
 
-type Requirements = Pick<Endpoint, "level" | "acceptsCode" | "inBackground">;
+type Requirements = Pick<Endpoint, "level" | "acceptsCode" | "lasting">;
 
 const WRONG_KEYS_PER_MINUTE = 600;
 /** An attacker with many addresses must not fill the database either. */
@@ -51,14 +51,14 @@ export function createAuthenticate(options: AuthenticateOptions) {
    */
   return async (
     request: FastifyRequest,
-    { level, acceptsCode = false, inBackground = false }: Requirements,
+    { level, acceptsCode = false, lasting = false }: Requirements,
   ): Promise<Authenticated> => {
     const { given, session } = credentialIn(request, acceptsCode, options);
     const principal =
       session === undefined
         ? ((await keyNamed(store, given, acceptsCode)) ??
           (await refuseWrongKey(clientAddress(request))))
-        : await keyOfSession(store, session, { idleMs, isUse: !inBackground && isUse(request) });
+        : await keyOfSession(store, session, { idleMs, isUse: !lasting && isUse(request) });
     if (!principal) throw unauthenticated();
     allowOneMore(principal);
     return { principal: withLevel(principal, level), session };

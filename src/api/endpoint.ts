@@ -93,9 +93,10 @@ interface EndpointShape<Path extends string, P extends Parameters> {
   readonly level: AccessLevel;
   /** Accepts a one-time code instead of the key, and spends it. */
   readonly acceptsCode?: boolean;
-  /** Pages request it on their own, so it does not keep a session open. */
-  readonly inBackground?: boolean;
-  /** Its answers last as long as their callers like, so their durations are not measured. */
+  /**
+   * Its answers last as long as their callers like: they do not keep a session open, and their
+   * durations are not measured.
+   */
   readonly lasting?: boolean;
   readonly query?: P;
   readonly body?: TSchema;

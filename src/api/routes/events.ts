@@ -35,7 +35,6 @@ export const eventEndpoints = ({ events, clock }: EndpointDeps): Endpoint[] => [
     description:
       "An event `result` for each result of an API Call whose results you may read, and `workflow_result` for each run of a Workflow that you may read, within about a second. A stream resumes after the event named by the header `Last-Event-ID` or by `last_event_id`, if that event is at most about ten minutes old; otherwise it begins with an event `gap`: reload the data that you show. It ends when the key is revoked or the session is over, and does not keep a session open. Results of calls due more than a day ago produce no events.",
     level: "VIEWER",
-    inBackground: true,
     lasting: true,
     query: { last_event_id: text("`id` of the last event that you received", "") },
     answer: EventSchema,
