@@ -95,22 +95,6 @@ export function renderConfig(config: Config): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** Returns the table of docs/configuration.md, in Markdown. */
-export function settingsTable(): string {
-  const rows = settings().map(([, setting]) => {
-    const { env, secret, defaultMeaning, meaning } = setting;
-    const fallback = defaultMeaning ?? `\`${setting.default}\``;
-    const file = mayComeFromFile(setting) ? `: also \`${env}_FILE\`` : "";
-    return `| \`${env}\` | ${fallback} | ${meaning} | ${secret ? "yes" : "no"}${file} |`;
-  });
-  return [
-    "| Setting | Default | Meaning | Secret |",
-    "| --- | --- | --- | --- |",
-    ...rows,
-    "",
-  ].join("\n");
-}
-
 const mayComeFromFile = ({ secret, hasFile }: Setting<unknown>): boolean =>
   secret === true || hasFile === true;
 
