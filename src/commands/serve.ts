@@ -130,10 +130,10 @@ function startHistory(
   const controller = new AbortController();
   const { signal } = controller;
   const fill = async (): Promise<void> => {
-    if (!demo?.hasHistory() || !api || !store) return;
+    if (!demo || !api || !store) return;
     try {
-      await demo.fillHistory({ store, holder, log: log.child({ role: "demo" }), signal });
-      ready(api.address() ?? "");
+      const options = { store, holder, log: log.child({ role: "demo" }), signal };
+      if (await demo.fillHistory(options)) ready(api.address() ?? "");
     } catch (err) {
       if (!signal.aborted)
         log.warn({ err }, "demo history incomplete: the next start completes it");

@@ -65,14 +65,14 @@ export function createDemo(dataDir: DataDir) {
       save({ history });
     },
     /**
-     * Whether there is a history to fill: in a store that was empty, until the history is complete.
+     * Fills the history, or completes it. Returns false if there is none to fill: the store was not
+     * empty, or the history is complete. Rejects with the signal's reason.
      */
-    hasHistory: (): boolean => saved?.history !== undefined,
-    /** Fills the history, or completes it. Rejects with the signal's reason. */
-    async fillHistory(options: Omit<HistoryOptions, "from">): Promise<void> {
-      if (saved?.history === undefined) return;
+    async fillHistory(options: Omit<HistoryOptions, "from">): Promise<boolean> {
+      if (saved?.history === undefined) return false;
       await fillHistory({ ...options, from: saved.history });
       save({});
+      return true;
     },
   };
 }
