@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest";
 import { callResource } from "../../src/model/call.ts";
 import type { Call } from "../../src/model/call.ts";
-import { deploymentResource } from "../../src/model/deployment.ts";
 
 const NOW = Date.parse("2026-10-01T12:34:56.789Z");
 const LATER = NOW + 1000;
@@ -16,33 +15,6 @@ const aCall = (body: unknown = minimal): Call => callResource.create(body, ident
 const update = (body: unknown, call = aCall()): Call => callResource.update(call, body, LATER);
 
 describe("a call that is created", () => {
-  it("has every field, with its defaults", () => {
-    expect(aCall()).toEqual({
-      id: "call-1",
-      meta: {
-        name: "home",
-        description: null,
-        tags: [],
-        owner: "ann",
-        domain: "example.test",
-        accept: null,
-        content_type: null,
-        created: "2026-10-01T12:34:56.789000Z",
-        last_update: "2026-10-01T12:34:56.789000Z",
-      },
-      access: { settings: false, results: false, stats: false, org: false },
-      request: {
-        method: "GET",
-        url: "https://Example.test:8443/a?b=c",
-        parameters: [],
-        headers: [],
-        body: null,
-        auth_id: null,
-        token_id: null,
-      },
-    });
-  });
-
   it("keeps the given fields, and fills in the rest", () => {
     const { access, request } = aCall({
       ...minimal,
@@ -190,67 +162,5 @@ describe("a call that is updated", () => {
   it("accepts an empty change", () => {
     const { meta, ...rest } = update({});
     expect({ ...rest, meta: { ...meta, last_update: meta.created } }).toEqual(aCall());
-  });
-});
-
-describe("a deployment", () => {
-  const body = {
-    deployment: { target_id: "call-1", location_id: "", frequency: 5 },
-  };
-  const FREQUENCIES =
-    "[1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1440]";
-  const create = (change: object) =>
-    deploymentResource.create({ deployment: { ...body.deployment, ...change } }, identity);
-
-  it("has no delays by default", () => {
-    expect(create({}).deployment).toEqual({
-      ...body.deployment,
-      run_delay: 0,
-      between_calls_delay: 0,
-    });
-  });
-
-  it("may be delayed by up to a day, beyond its period", () => {
-    const delays = { run_delay: 86_400, between_calls_delay: 86_400 };
-    expect(create(delays).deployment).toMatchObject(delays);
-  });
-
-  it.each([
-    [0, "0"],
-    [-1, "-1"],
-    [7, "7"],
-    [1.5, "1.5"],
-    ["5", "'5'"],
-    [1441, "1441"],
-    [null, "null"],
-  ])("is refused with the frequency %j", (frequency, shown) => {
-    expect(() => create({ frequency })).toThrow(
-      `deployment.frequency: ${shown} is not one of ${FREQUENCIES}`,
-    );
-  });
-
-  it.each([
-    [
-      "a negative delay",
-      { run_delay: -1 },
-      "deployment.run_delay: -1 is less than the minimum of 0",
-    ],
-    [
-      "more than a day",
-      { run_delay: 86_401 },
-      "deployment.run_delay: 86401 is greater than the maximum of 86400",
-    ],
-    [
-      "a fraction",
-      { between_calls_delay: 0.5 },
-      "deployment.between_calls_delay: 0.5 is not of type integer",
-    ],
-    [
-      "no target",
-      { target_id: "" },
-      "deployment.target_id: '' is too short (at least 1 character)",
-    ],
-  ])("is refused with %s", (_, change, message) => {
-    expect(() => create(change)).toThrow(message);
   });
 });
