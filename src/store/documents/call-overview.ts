@@ -97,6 +97,8 @@ async function readCalls(database: Database, reader: Actor, page: Page): Promise
   }));
 }
 
+type TargetDeployedAt = DeployedAt & { readonly target_id: string };
+
 const deploymentRows = (database: Database) =>
   database.kysely
     .selectFrom("documents")
@@ -104,16 +106,15 @@ const deploymentRows = (database: Database) =>
     .select(textAt(database, "document", ["deployment", "location_id"]).as("location_id"))
     .where("documents.kind", "=", "deployment");
 
-type DeploymentRow = Ownership & Record<"target_id" | "location_id", string | null>;
-
 async function readDeployments(
   database: Database,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, readonly DeployedAt[]>> {
   const ofTargets = deploymentRows(database)
     .select("target_id")
-    .where(isAmong(database, "target_id", ids));
-  return byTarget(await ofTargets.execute());
+    .where(isAmong(database, "target_id", ids))
+    .$castTo<TargetDeployedAt>();
+  return Map.groupBy(await ofTargets.execute(), ({ target_id }) => target_id);
 }
 
 async function readWorkflowDeployments(
@@ -124,15 +125,10 @@ async function readWorkflowDeployments(
     .innerJoin("document_calls", "document_calls.document_id", "documents.target_id")
     .select("call_id as target_id")
     .where("document_calls.kind", "=", "workflow")
-    .where(isAmong(database, "call_id", ids));
-  return byTarget(await ofWorkflows.execute());
+    .where(isAmong(database, "call_id", ids))
+    .$castTo<TargetDeployedAt>();
+  return Map.groupBy(await ofWorkflows.execute(), ({ target_id }) => target_id);
 }
-
-const byTarget = (rows: readonly DeploymentRow[]): ReadonlyMap<string, readonly DeployedAt[]> =>
-  grouped(rows, ({ target_id, location_id, ...owner }) => [
-    target_id ?? "",
-    { ...owner, location_id: location_id ?? "" },
-  ]);
 
 type LatestRow = Omit<LatestResult, "latency"> & {
   readonly call_id: string;
@@ -200,12 +196,15 @@ async function readHours(
     from names as calls cross join stats cross join stat_buckets
     where ${ofHours} and stats.result in (${made}) and stat_id = stats.id
     group by calls.name, bucket`.execute(database.kysely);
-  const bucketsOf = grouped(buckets, ({ call_id, bucket, count }) => [call_id, [bucket, count]]);
-  const countsOf = grouped(counts, ({ call_id, ...count }) => [call_id, count]);
+  const bucketsOf = Map.groupBy(buckets, ({ call_id }) => call_id);
+  const countsOf = Map.groupBy(counts, ({ call_id }) => call_id);
   return new Map(
     [...countsOf].map(([id, each]) => [
       id,
-      { counts: each, buckets: new Map(bucketsOf.get(id) as [number, number][] | undefined) },
+      {
+        counts: each,
+        buckets: new Map(bucketsOf.get(id)?.map(({ bucket, count }) => [bucket, count])),
+      },
     ]),
   );
 }
@@ -221,7 +220,8 @@ async function readLocations(
     where ${hoursOf(database, ids, from)} and locations.id = stats.location`.execute(
     database.kysely,
   );
-  return grouped(rows, ({ call_id, location_id }) => [call_id, location_id]);
+  const byCall = Map.groupBy(rows, ({ call_id }) => call_id);
+  return new Map([...byCall].map(([id, each]) => [id, each.map(({ location_id }) => location_id)]));
 }
 
 /** For `calls cross join stats`, in this order: SQLite would read the hours of all calls first. */
@@ -232,17 +232,3 @@ const hoursOf = (database: Database, ids: readonly string[], from: number): RawB
 
 /** PostgreSQL sums bigints to an unbounded type. */
 const total = (column: string): RawBuilder<number> => sql.raw(`cast(sum(${column}) as bigint)`);
-
-function grouped<Row, T>(
-  rows: readonly Row[],
-  entryOf: (row: Row) => readonly [string, T],
-): ReadonlyMap<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const row of rows) {
-    const [key, value] = entryOf(row);
-    const group = groups.get(key);
-    if (group) group.push(value);
-    else groups.set(key, [value]);
-  }
-  return groups;
-}
