@@ -13,14 +13,6 @@ export const isOf = ({ owner, org }: Actor, column: OrgColumn): RawBuilder<boole
     ? sql`(${sql.ref(OWNER[column])} = ${owner} and ${sql.ref(column)} is null)`
     : sql`(${sql.ref(OWNER[column])} = ${owner} and ${sql.ref(column)} = ${org})`;
 
-/** True for the rows of other owners, also if the row has no organization. */
-const isNotOf = ({ owner, org }: Actor, column: OrgColumn): RawBuilder<boolean> =>
-  sql`(${sql.ref(OWNER[column])} <> ${owner} or ${isOutside(org, column)})`;
-
-/** True for rows whose organization is not `org`; null counts as a value of its own. */
-const isOutside = (org: string | null, column: OrgColumn): RawBuilder<boolean> =>
-  sql`${sql.ref(column)} is distinct from ${org}`;
-
 export type Access = "owner" | "org" | "community";
 
 /** A reader without an organization reads nothing through one. */
@@ -33,10 +25,10 @@ export const accessesOf = ({ org }: Actor): readonly Access[] =>
  */
 export function readableBy(reader: Actor, access: Access): RawBuilder<boolean> {
   if (access === "owner") return isOf(reader, "owner_org");
-  const others = isNotOf(reader, "owner_org");
+  const isOutside = sql`owner_org is distinct from ${reader.org}`;
+  const others = sql`(owner <> ${reader.owner} or ${isOutside})`;
   // Literals, since the conditions of partial indexes have them.
   if (access === "org") return sql`(${others} and owner_org = ${reader.org} and shared_org = 1)`;
   if (reader.org === null) return sql`(${others} and shared_community = 1)`;
-  const beyondOrg = sql`(shared_org = 0 or ${isOutside(reader.org, "owner_org")})`;
-  return sql`(${others} and shared_community = 1 and ${beyondOrg})`;
+  return sql`(${others} and shared_community = 1 and (shared_org = 0 or ${isOutside}))`;
 }
