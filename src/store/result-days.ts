@@ -101,14 +101,18 @@ export function growingRanges(
 /** The hours that start at these times, in their order; neighbours become one range. */
 export function joinedHours(starts: readonly number[]): TimeRange[] {
   const ranges: TimeRange[] = [];
-  for (const start of starts) {
-    const end = start + HOUR_MS;
-    const last = ranges.at(-1);
-    if (last?.end === start) ranges.splice(-1, 1, { ...last, end });
-    else if (last?.start === end) ranges.splice(-1, 1, { ...last, start });
-    else ranges.push({ start, end });
-  }
+  for (const start of starts) addRange(ranges, { start, end: start + HOUR_MS });
   return ranges;
+}
+
+/** Appends a range, or extends the last one if they touch. */
+export function addRange(ranges: TimeRange[], next: TimeRange): void {
+  const last = ranges.at(-1);
+  if (!last || last.start > next.end || next.start > last.end) ranges.push(next);
+  else {
+    const [start, end] = [Math.min(last.start, next.start), Math.max(last.end, next.end)];
+    ranges.splice(-1, 1, { start, end });
+  }
 }
 
 /** Returns a time: no result that started then or later has been removed. */

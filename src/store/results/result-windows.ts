@@ -8,7 +8,7 @@ import { decodeTime } from "../../runtime/ids.ts";
 import type { Database } from "../database.ts";
 import { selectNumber, selectNumbers } from "../names.ts";
 import type { ResultPage } from "../records.ts";
-import { expiredBefore, idsBetween, readSpans } from "../result-days.ts";
+import { addRange, expiredBefore, idsBetween, readSpans } from "../result-days.ts";
 import type { Spans, TimeRange } from "../result-days.ts";
 
 /** How many results that match a page's filter started on a day. */
@@ -84,7 +84,7 @@ export function windowsOf(
     const day = isBackwards
       ? { start, end: Math.min(end, bound) }
       : { start: Math.max(start, bound), end };
-    ranges = joined(ranges, day);
+    addRange(ranges, day);
     held += count;
     if (held < limit) continue;
     windows.push(ranges);
@@ -99,14 +99,6 @@ function beyond(windows: readonly TimeRange[][], { order }: ResultPage): TimeRan
   const ranges = windows.flat();
   if (order === "desc") return [{ start: 0, end: Math.min(...ranges.map(({ start }) => start)) }];
   return [{ start: Math.max(...ranges.map(({ end }) => end)), end: Infinity }];
-}
-
-/** Appends a range, or merges it with the last one if they touch. */
-function joined(ranges: readonly TimeRange[], next: TimeRange): TimeRange[] {
-  const last = ranges.at(-1);
-  if (!last || last.start > next.end || next.start > last.end) return [...ranges, next];
-  const both = { start: Math.min(last.start, next.start), end: Math.max(last.end, next.end) };
-  return [...ranges.slice(0, -1), both];
 }
 
 /** The condition begins with bounds around all ranges, for the index. */
