@@ -58,17 +58,13 @@ async function findVariables(
   documents: Store["documents"],
   ordered: readonly Ordered[],
 ): Promise<ReadonlyMap<string, Variables>> {
-  const wanted = new Map<string, Set<string>>();
-  for (const one of ordered) {
+  const wanted = ordered.flatMap((one) => {
     const names = namesIn(one.tick);
-    for (const workspace of names.length === 0 ? [] : workspacesOf(one)) {
-      const known = wanted.get(workspace) ?? new Set();
-      for (const name of names) known.add(name);
-      wanted.set(workspace, known);
-    }
-  }
+    return names.length === 0 ? [] : workspacesOf(one).map((workspace) => ({ workspace, names }));
+  });
   const found = new Map<string, Variables>();
-  for (const [workspace, names] of wanted) {
+  for (const [workspace, uses] of Map.groupBy(wanted, (each) => each.workspace)) {
+    const names = new Set(uses.flatMap((each) => each.names));
     const variables = await documents.variablesIn(workspace, [...names]);
     found.set(workspace, new Map(variables.map((variable) => [variable.name, variable])));
   }
