@@ -3,10 +3,8 @@ import type { KyselyPlugin } from "kysely";
 import { Client } from "pg";
 import { describe, expect, it } from "vitest";
 import { periodStart, PERIOD_KINDS } from "../../src/model/periods.ts";
-import { summarizeResults } from "../../src/model/counted-result.ts";
 import { MADE_CODES, RESULT_CODES, runReportValidator } from "../../src/model/result.ts";
 import type { ReportedResult, ResultCode } from "../../src/model/result.ts";
-import { skewness, standardDeviation } from "../../src/model/summary.ts";
 import type { Workflow } from "../../src/model/workflow.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { chunksOf } from "../../src/model/chunks.ts";
@@ -360,54 +358,6 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
       unknown: 1,
     });
     expect((await store.results.get(run!.result_id))?.meta.result).toBe("COMPLETE");
-  });
-
-  it("folds to the same statistics as a computation from the raw results", async () => {
-    const call = aCallId();
-    const codes = [
-      "COMPLETE",
-      "COMPLETE",
-      "HTTP_SERVER_ERROR",
-      "CONNECTION_ERROR",
-      "MISSED",
-      "UNABLE_TO_RUN",
-    ] as const;
-    const runs = await ordered(
-      ...Array.from({ length: 240 }, (_, n) =>
-        aRun({
-          target_id: call,
-          due_time: T0 + n * 777_777,
-          location_id: n % 3 === 0 ? "paris" : "local",
-        }),
-      ),
-    );
-    const reports = runs.map((run, n) =>
-      aReport(run, {
-        result: codes[n % codes.length]!,
-        total: 20 + ((n * 7919) % 997),
-      }),
-    );
-    for (const start of [160, 0, 80]) await store.results.record(reports.slice(start, start + 80));
-
-    for (const period of PERIOD_KINDS)
-      for (const location_id of ["local", "paris", null])
-        for (const time of new Set(runs.map(({ due_time }) => periodStart(period, due_time)))) {
-          const query = { call_id: call, kind: period, location_id };
-          const stored = await store.stats.period(query, time);
-          const raw = Map.groupBy(
-            await store.stats.rawOfPeriod(query, time),
-            ({ result }) => result,
-          );
-          expect([...stored.keys()].sort()).toEqual([...raw.keys()].sort());
-          for (const [code, results] of raw) {
-            const [recomputed, summary] = [summarizeResults(results), stored.get(code)!];
-            const { count, min, max, buckets, phases } = recomputed;
-            expect(summary).toMatchObject({ count, min, max, buckets, phases });
-            expect(summary.mean).toBeCloseTo(recomputed.mean, 9);
-            expect(standardDeviation(summary)).toBeCloseTo(standardDeviation(recomputed), 8);
-            expect(skewness(summary)).toBeCloseTo(skewness(recomputed), 8);
-          }
-        }
   });
 
   it("counts each result once when several aggregators store the same and overlapping reports concurrently", async () => {
