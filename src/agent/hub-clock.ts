@@ -4,7 +4,7 @@ import { ANSWER_MS } from "../bus/bus.ts";
 import type { Clock } from "../runtime/clock.ts";
 
 /** An answer from the hub. `sent` and `received` are instants of the machine's monotonic clock. */
-export interface HubAnswer {
+interface HubAnswer {
   readonly sent: number;
   readonly received: number;
   /** Epoch milliseconds. */
@@ -102,7 +102,7 @@ const DRIFT = 15e-6;
 const MAX_MEASUREMENTS = 8;
 
 /** RFC 5905 section 8, with one reading of the hub's clock between two of the machine's. */
-export function measure({ sent, received, hubTime }: HubAnswer): Measurement {
+function measure({ sent, received, hubTime }: HubAnswer): Measurement {
   const at = (sent + received) / 2;
   const error = (received - sent) / 2 + RESOLUTION_MS;
   return { at, ahead: hubTime - at, error };
@@ -160,7 +160,7 @@ export function bestOf(kept: readonly Measurement[], monotonic: number): Measure
 const TOLERATED_MS = 10;
 
 /** Whether a clock that shows `now` is right, within the measurement error and the tolerance. */
-export const isRight = (
+const isRight = (
   { ahead, error }: Measurement,
   { now, monotonic }: { readonly now: number; readonly monotonic: number },
 ): boolean => Math.abs(monotonic + ahead - now) <= Math.max(error, TOLERATED_MS);
