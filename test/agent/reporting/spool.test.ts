@@ -407,7 +407,7 @@ it("a report that cannot be read is dropped and counted, and the others are deli
 /** A program that opens the spool at a path, as another process does, and prints a value. */
 const printing = (value: string): string => `
   import { createAgentMetrics } from "./src/agent/metrics.ts";
-  import { createSpool, takeOver } from "./src/agent/reporting/spool.ts";
+  import { createSpool } from "./src/agent/reporting/spool.ts";
   import { createLogger } from "./src/runtime/logger.ts";
   import { createRegistry } from "./src/runtime/metrics.ts";
   const spool = createSpool({
