@@ -1,7 +1,7 @@
 // The Grafana dashboards as their files define them, and their queries as Prometheus gets them.
-import { execFile } from "node:child_process";
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { globSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import { faultsIn } from "./type-check.ts";
 
 export interface Panel {
   readonly id: number;
@@ -40,32 +40,13 @@ export const filledIn = (
     .replaceAll('call_id="$call"', `call_id="${call}"`)
     .replaceAll(/=~"\$\w+"/g, '=~".*"');
 
-// Below node_modules, so that the compiler finds the types. In JSON, an enum is its value.
-const CACHE = "node_modules/.cache/dashboards";
-const TSC = "node_modules/typescript/bin/tsc";
-const OPTIONS = ["--ignoreConfig", "--noEmit", "--strict", "--skipLibCheck", "--pretty", "false"];
-const TARGET = ["--module", "nodenext", "--types", ""];
+// In JSON, an enum is its value.
 const JSON_TYPES = `import type { Dashboard } from "@grafana/schema";
 type Json<T> = T extends string ? \`\${T}\` : T extends object ? { [K in keyof T]: Json<T[K]> } : T;
 `;
 
-/**
- * Returns what the compiler reports when it checks these dashboards by Grafana's types; empty if
- * nothing is wrong.
- */
-export async function typeFaults(texts: readonly string[]): Promise<string> {
-  mkdirSync(CACHE, { recursive: true });
-  const folder = mkdtempSync(join(CACHE, "check-"));
-  try {
-    const file = join(folder, "dashboards.ts");
-    const checks = texts.map((text) => `void (${text.trim()} satisfies Json<Dashboard>);\n`);
-    writeFileSync(file, JSON_TYPES + checks.join(""));
-    return await new Promise((resolve) => {
-      execFile(process.execPath, [TSC, ...OPTIONS, ...TARGET, file], (error, stdout, stderr) => {
-        resolve(error === null ? "" : stdout + stderr);
-      });
-    });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+/** Returns what is wrong with these dashboards by Grafana's types; empty if nothing is. */
+export function typeFaults(texts: readonly string[]): Promise<string> {
+  const checks = texts.map((text) => `void (${text.trim()} satisfies Json<Dashboard>);\n`);
+  return faultsIn(JSON_TYPES + checks.join(""), "--module", "nodenext");
 }

@@ -1,22 +1,6 @@
 // Checks manifests against the types of Kubernetes: the compiler finds unknown fields, missing
 // required ones, and values of a wrong type.
-import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-
-// Below node_modules, so that the compiler finds the types.
-const CACHE = "node_modules/.cache/manifests";
-const TSC = "node_modules/typescript/bin/tsc";
-const OPTIONS = [
-  "--ignoreConfig",
-  "--noEmit",
-  "--strict",
-  "--skipLibCheck",
-  "--pretty",
-  "false",
-  "--types",
-  "",
-];
+import { faultsIn } from "./type-check.ts";
 
 /** Modules by `apiVersion`. */
 const MODULES: Readonly<Record<string, string>> = {
@@ -36,21 +20,8 @@ interface Typed {
 /**
  * Returns what the compiler reports; empty if nothing is wrong. Throws on an unknown `apiVersion`.
  */
-export async function typeFaults(manifests: readonly Typed[]): Promise<string> {
-  mkdirSync(CACHE, { recursive: true });
-  const folder = mkdtempSync(join(CACHE, "check-"));
-  try {
-    const file = join(folder, "manifests.ts");
-    writeFileSync(file, manifests.map(typed).join("\n"));
-    return await new Promise((resolve) => {
-      execFile(process.execPath, [TSC, ...OPTIONS, file], (error, stdout, stderr) => {
-        resolve(error === null ? "" : stdout + stderr);
-      });
-    });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
-}
+export const typeFaults = async (manifests: readonly Typed[]): Promise<string> =>
+  faultsIn(manifests.map(typed).join("\n"));
 
 function typed(manifest: Typed): string {
   const { apiVersion, kind } = manifest;
