@@ -1,5 +1,5 @@
 // The table of a call's statistics by period, for any kind of period and type of result.
-import { useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { PERIOD_KINDS } from "../../../../src/model/periods.ts";
 import type { PeriodKind } from "../../../../src/model/periods.ts";
 import { useAddress } from "../../address.ts";
@@ -9,6 +9,7 @@ import { MoreButton } from "../../parts/more-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { formatTime, isLocalTime } from "../../parts/time.tsx";
+import { useKept } from "../../queries.ts";
 import { OUTCOMES } from "../../advice.ts";
 import { statsPath, useStats } from "./reads.ts";
 import type { StatEntry } from "./sample.ts";
@@ -63,7 +64,7 @@ export function StatsTable({ id, location }: StatsTableProps) {
   const [limit, setLimit] = useState(SHOWN_AT_FIRST);
   const of = { kind, type, location_id: location };
   const { data, error, refetch } = useStats(id, statsPath(id, "before", { ...of, limit }), "table");
-  const shown = useLatest(data && { stats: data.stats, limit }, JSON.stringify([id, of]));
+  const shown = useKept(JSON.stringify([id, of]), data && { stats: data.stats, limit });
   return (
     <section class="card">
       <header>
@@ -98,13 +99,6 @@ export function StatsTable({ id, location }: StatsTableProps) {
       />
     </section>
   );
-}
-
-/** Returns the value; while it is undefined, the last one that was given for the same choice. */
-function useLatest<T>(value: T | undefined, choice: string): T | undefined {
-  const latest = useRef<{ readonly value: T; readonly choice: string }>(null);
-  if (value !== undefined) latest.current = { value, choice };
-  return latest.current?.choice === choice ? latest.current.value : undefined;
 }
 
 interface PeriodsProps {
