@@ -1,10 +1,10 @@
 // The outcome of a manual run: queued, then its result.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { count } from "../../../src/model/count.ts";
 import type { Result } from "../../../src/model/result.ts";
 import { useCalls } from "../call-names.ts";
 import { nameOfLocation, useLacks, useLocations } from "../locations.tsx";
-import { now } from "../now.ts";
+import { useNow } from "../now.ts";
 import { useOutcome } from "../outcome.ts";
 import { invalidate } from "../queries.ts";
 import { stepsOf } from "../steps.ts";
@@ -23,6 +23,8 @@ import { Waterfall } from "./waterfall.tsx";
 const LISTS = { call: [["calls"]], workflow: [["workflows"], ["workflow-results"]] } as const;
 /** By then, an agent should have taken the run. */
 const SUSPICIOUS_MS = 15_000;
+/** The time waited is shown in tenths of a second. */
+const TENTH_MS = 100;
 
 interface RunOutcomeProps {
   readonly kind: TargetKind;
@@ -35,12 +37,11 @@ export function RunOutcome({ kind, run }: RunOutcomeProps) {
   useEffect(() => void invalidate(...LISTS[kind]), [ended, kind]);
   const shown = useRef<HTMLDivElement>(null);
   useEffect(() => shown.current?.scrollIntoView({ block: "nearest" }), [ended]);
-  const elapsed = useElapsed(run.started, !ended && !error);
   return (
     <div class="stack" ref={shown} aria-busy={!ended}>
       <Fault error={error} />
       <div role="status">{ended ? <Ending outcome={data} /> : <InFlight outcome={data} />}</div>
-      {!ended && !error && <Waiting run={run} elapsed={elapsed} />}
+      {!ended && !error && <Waiting run={run} />}
       {ended && <Steps outcome={data} />}
       {ended && (
         <a href={outcomePage(kind, run.result_id)}>
@@ -55,7 +56,8 @@ const InFlight = ({ outcome }: { readonly outcome: Outcome | undefined }) => (
   <State tone="none" word={outcome?.meta.result === "PROCESSING" ? "Processing" : "Queued"} />
 );
 
-function Waiting({ run, elapsed }: { readonly run: StartedRun; readonly elapsed: number }) {
+function Waiting({ run }: { readonly run: StartedRun }) {
+  const elapsed = useNow(TENTH_MS) - run.started;
   const place = nameOfLocation(useLocations(), run.location_id);
   const lack = useLacks()(run.location_id);
   return (
@@ -75,17 +77,6 @@ function Waiting({ run, elapsed }: { readonly run: StartedRun; readonly elapsed:
       </NoAgent>
     </div>
   );
-}
-
-/** Returns the milliseconds that have passed since `since`, updated while `isRunning`. */
-function useElapsed(since: number, isRunning: boolean): number {
-  const [elapsed, setElapsed] = useState(0);
-  useEffect(() => {
-    if (!isRunning) return undefined;
-    const timer = setInterval(() => setElapsed(now() - since), 100);
-    return () => clearInterval(timer);
-  }, [since, isRunning]);
-  return elapsed;
 }
 
 const isOfCall = (outcome: Outcome): outcome is Result => "timing" in outcome;
