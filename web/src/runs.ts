@@ -3,6 +3,7 @@ import type { Context } from "../../src/model/context.ts";
 import { isInFlight } from "../../src/model/result.ts";
 import type { ListedResult, Result, WorkflowResult } from "../../src/model/result.ts";
 import { send } from "./api.ts";
+import { now } from "./now.ts";
 
 export type TargetKind = "call" | "workflow";
 
@@ -41,11 +42,7 @@ interface RunAnswer {
   readonly workflow_result_id?: string;
 }
 
-export async function startRun(
-  target: Target,
-  order: RunOrder,
-  now: () => number,
-): Promise<StartedRun> {
+export async function startRun(target: Target, order: RunOrder): Promise<StartedRun> {
   const started = now();
   const answer = await send<RunAnswer>("POST", runPath(target), { body: order });
   const result_id = answer.result_id ?? answer.workflow_result_id ?? "";

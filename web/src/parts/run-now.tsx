@@ -3,7 +3,6 @@ import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { nameOfVariable } from "../../../src/model/context.ts";
 import { useSending } from "../form.ts";
-import { now } from "../now.ts";
 import { startRun } from "../runs.ts";
 import type { StartedRun, Target } from "../runs.ts";
 import { has } from "../session.ts";
@@ -31,7 +30,7 @@ function RunPanel({ start, page, ...target }: RunNowProps) {
   const [context, setContext] = useState<readonly Row[]>([]);
   const [run, setRun] = useState<StartedRun>();
   const panel = useRef<HTMLElement>(null);
-  const order = async (): Promise<void> => setRun(await startRun(target, orderOf(context), now));
+  const order = async (): Promise<void> => setRun(await startRun(target, orderOf(context)));
   const { isBusy, attempt, faultBeside } = useSending(order);
   const begin = (): void => {
     if (!isBusy) void attempt(order);

@@ -44,9 +44,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
   const { end, hours, day, days, slowest, change } = useRecent(id);
   const { results, trouble } = useTrouble(id, latest, state);
   const spread = useHistogram(id, {
-    span: "day",
     grain: "HOUR",
-    measure: "p50",
     type: "ALL",
     location: undefined,
     range: [end - DAY_MS, end],

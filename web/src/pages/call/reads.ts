@@ -36,7 +36,9 @@ export const statsPath = (
   query: Readonly<Record<string, string | number | undefined>>,
 ): string => withQuery(`calls/${id}/stats/${direction}`, query);
 
-export function useHistogram(id: string, { grain, range, location, type }: View) {
+type HistogramView = Pick<View, "grain" | "range" | "location" | "type">;
+
+export function useHistogram(id: string, { grain, range, location, type }: HistogramView) {
   const kind = kindOf(grain);
   const [from, to] = range;
   return useRead<HistogramAnswer>(
