@@ -9,7 +9,7 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { send, withQuery } from "./api.ts";
 import type { List } from "./api.ts";
 import { queries, useQuery } from "./queries.ts";
-import type { Key, ReadOptions } from "./queries.ts";
+import type { Key } from "./queries.ts";
 
 export interface Pages<T> {
   /** Undefined: nothing is read yet. */
@@ -33,7 +33,7 @@ type Options<T> = InfiniteQueryObserverOptions<
 export function useList<T>(
   key: Key,
   path: string | undefined,
-  { everyMs }: Pick<ReadOptions, "everyMs"> = {},
+  { everyMs }: { readonly everyMs?: number } = {},
 ): Pages<T> {
   const options: Options<T> = {
     queryKey: [...key, "pages"],
@@ -66,15 +66,23 @@ const LONGEST_PAGE = 1000;
 
 /** Reads everything that the API lists at `path`, page after page. */
 export async function readAll<T>(path: string, signal: AbortSignal): Promise<readonly T[]> {
-  const all: T[] = [];
+  const pages = await readPages<List<T>>(withQuery(path, { limit: LONGEST_PAGE }), signal);
+  return pages.flatMap(({ results }) => results);
+}
+
+/** Reads every page at `path`, whatever it lists. */
+export async function readPages<P extends Pick<List<unknown>, "meta">>(
+  path: string,
+  signal: AbortSignal,
+): Promise<readonly P[]> {
+  const pages: P[] = [];
   let cursor: string | undefined;
   do {
-    const page = withQuery(path, { limit: LONGEST_PAGE, cursor });
-    const { meta, results } = await send<List<T>>("GET", page, { signal });
-    all.push(...results);
-    cursor = meta.more ? meta.next_cursor : undefined;
+    const page = await send<P>("GET", withQuery(path, { cursor }), { signal });
+    pages.push(page);
+    cursor = page.meta.more ? page.meta.next_cursor : undefined;
   } while (cursor !== undefined);
-  return all;
+  return pages;
 }
 
 /** Like `readAll`, for a component. */

@@ -1,11 +1,10 @@
 // The export of a report: the API makes the file.
 import { useState } from "preact/hooks";
 import { periodEnd } from "../../../../src/model/periods.ts";
-import { urlOf } from "../../api.ts";
+import { urlOf, withQuery } from "../../api.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { SelectField, TextField } from "../../parts/field.tsx";
 import { dayOf, wordOf } from "../../periods.ts";
-import { exportPath } from "../../report-stats.ts";
 import type { ReportPeriod } from "../../reports.ts";
 
 const FORMATS = [
@@ -68,7 +67,7 @@ function ExportDialog({
         {isRange && (
           <a
             class="button primary"
-            href={urlOf(exportPath(id, { kind, type, from, to: end, format }))}
+            href={urlOf(withQuery(`reports/${id}/export`, { kind, type, from, to: end, format }))}
             download
           >
             Download

@@ -3,13 +3,15 @@ import { useLocation } from "preact-iso";
 import { periodEnd } from "../../../../src/model/periods.ts";
 import type { Report } from "../../../../src/model/report.ts";
 import { pathOf, useAddress } from "../../address.ts";
+import { withQuery } from "../../api.ts";
+import type { List } from "../../api.ts";
+import { readPages } from "../../lists.ts";
 import { now, useNow } from "../../now.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { nameOfPeriod } from "../../periods.ts";
 import { invalidate, useQuery } from "../../queries.ts";
-import { readGroups } from "../../report-stats.ts";
 import { viewedPeriod } from "../../reports.ts";
 import type { ReportPeriod, StatGroup } from "../../reports.ts";
 import { Export } from "./export.tsx";
@@ -54,6 +56,22 @@ export function ReportView({ report, mayChange }: ReportViewProps) {
       </p>
     </div>
   );
+}
+
+interface StatsPage extends Pick<List<unknown>, "meta"> {
+  readonly groups: readonly StatGroup[];
+}
+
+/** Reads every group of a report, in one period. */
+async function readGroups(
+  id: string,
+  { kind, type, start }: ReportPeriod,
+  signal: AbortSignal,
+): Promise<readonly StatGroup[]> {
+  const query = { kind, type, before: new Date(start).toISOString(), limit: 1 };
+  const path = withQuery(`reports/${encodeURIComponent(id)}/stats/`, query);
+  const pages = await readPages<StatsPage>(path, signal);
+  return pages.flatMap(({ groups }) => groups);
 }
 
 function ReportHead({
