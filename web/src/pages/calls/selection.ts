@@ -1,6 +1,7 @@
 // Which calls are shown, and in which order: kept in the query of the page's address.
 import type { CallOverview } from "../../call-overview.ts";
 import { shareOf, toneOfState } from "../../call-state.ts";
+import { matches } from "../../search.ts";
 import type { Tone } from "../../tone.ts";
 
 export interface Selection {
@@ -73,22 +74,11 @@ export function matching(
   calls: readonly CallOverview[],
   { text, tag }: Pick<Selection, "text" | "tag">,
 ): readonly CallOverview[] {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0 && tag === "") return calls;
-  return calls.filter((call) => {
-    if (tag !== "" && !call.tags.includes(tag)) return false;
-    const whole = textOf(call);
-    return words.every((word) => whole.includes(word));
-  });
-}
-
-const texts = new WeakMap<CallOverview, string>();
-
-function textOf(call: CallOverview): string {
-  const { name, domain, tags, method } = call;
-  const found = texts.get(call) ?? [name, domain, method, ...tags].join("\n").toLowerCase();
-  texts.set(call, found);
-  return found;
+  if (text === "" && tag === "") return calls;
+  return calls.filter(
+    ({ name, domain, method, tags }) =>
+      (tag === "" || tags.includes(tag)) && matches([name, domain, method, ...tags], text),
+  );
 }
 
 export const tagsOf = (calls: readonly CallOverview[]): string[] =>
