@@ -37,19 +37,6 @@ export function startsUntil(kind: PeriodKind, last: number, count: number): numb
   return starts;
 }
 
-const MONTHS = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-] as const;
+const MONTH = new Intl.DateTimeFormat("en", { month: "long", timeZone: "UTC" });
 
-const monthOf = (ms: number): string => MONTHS[new Date(ms).getUTCMonth()] ?? "";
+const monthOf = (ms: number): string => MONTH.format(ms);
