@@ -100,10 +100,7 @@ function Table({ known = [], query }: TableProps) {
         <p class="muted">No call matches: change the search or the filter.</p>
       ) : (
         <VirtualTable
-          label="Calls"
-          kind="calls"
           rows={rows}
-          keyOf={({ id }) => id}
           columns={columns}
           rowHeight={rowHeight}
           sorting={selection.sorting}

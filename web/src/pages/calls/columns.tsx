@@ -13,10 +13,7 @@ import type { Column } from "./virtual-table.tsx";
 /** With more locations, a cell shows their number in place of their names. */
 const MOST_NAMED = 2;
 
-export const columnsAt = (
-  now: number,
-  places: readonly Place[],
-): readonly Column<CallOverview>[] => [
+export const columnsAt = (now: number, places: readonly Place[]): readonly Column[] => [
   {
     id: "state",
     title: "State",

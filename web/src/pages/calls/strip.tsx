@@ -1,17 +1,12 @@
 // 24 hours as bars: how many calls passed, warned, failed and were missed in each. The worst
 // decides the colour and the height of the bar.
+import type { CallDay } from "../../../../src/model/call-overview.ts";
 import { HOUR_MS } from "../../../../src/model/periods.ts";
 import { sum } from "../../../../src/model/sum.ts";
 import { formatCount } from "../../number.ts";
 import { formatTime } from "../../parts/time.tsx";
 
-export interface StripHours {
-  /** The start of the first hour. */
-  readonly time: string;
-  readonly hours: Readonly<Record<Lane, readonly number[]>>;
-}
-
-type Lane = "pass" | "warning" | "fail" | "missed";
+type Lane = keyof CallDay["hours"];
 
 const WORST = ["fail", "warning", "missed", "pass"] as const;
 const WORDS: Readonly<Record<Lane, string>> = {
@@ -23,7 +18,7 @@ const WORDS: Readonly<Record<Lane, string>> = {
 const HEIGHTS: Readonly<Record<Lane, number>> = { pass: 10, missed: 14, warning: 17, fail: 20 };
 const [STEP, WIDTH, HEIGHT] = [6, 5, 20];
 
-export function Strip({ time, hours }: StripHours) {
+export function Strip({ time, hours }: CallDay) {
   const first = Date.parse(time);
   return (
     <svg

@@ -1,5 +1,5 @@
-// A table of many rows; only those in view are in the document, but all on paper. Arrow keys, Home,
-// End, Page Up and Page Down move from row to row, Enter opens one.
+// The table of calls; only the rows in view are in the document, but all on paper. Arrow keys,
+// Home, End, Page Up and Page Down move from row to row, Enter opens one.
 import {
   elementScroll,
   observeElementOffset,
@@ -8,37 +8,30 @@ import {
 } from "@tanstack/virtual-core";
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { CallOverview } from "../../call-overview.ts";
 import "../../styles/virtual-table.css";
+import type { Selection } from "./selection.ts";
 
-export interface Column<T> {
+export interface Column {
   readonly id: string;
   readonly title: string;
   /** The tooltip of the column's head. */
   readonly hint?: string;
-  readonly cell: (row: T) => ComponentChildren;
+  readonly cell: (call: CallOverview) => ComponentChildren;
   /** Whether its cells name their rows. */
   readonly names?: boolean;
   /** Whether the table can be sorted by it. */
   readonly sorts?: boolean;
 }
 
-export interface Sorting {
-  readonly column: string;
-  readonly descending: boolean;
-}
-
-export interface VirtualTableProps<T> {
-  readonly label: string;
-  /** The CSS class for its rows and columns. */
-  readonly kind: string;
-  readonly rows: readonly T[];
-  readonly keyOf: (row: T) => string;
-  readonly columns: readonly Column<T>[];
+interface VirtualTableProps {
+  readonly rows: readonly CallOverview[];
+  readonly columns: readonly Column[];
   /** Pixels. */
   readonly rowHeight: number;
-  readonly sorting: Sorting;
+  readonly sorting: Selection["sorting"];
   readonly onSort: (column: string) => void;
-  readonly onOpen: (row: T) => void;
+  readonly onOpen: (call: CallOverview) => void;
 }
 
 /** Where the reader is in a table: browsers restore only the document's place. */
@@ -118,8 +111,8 @@ function useFocus(view: RefObject<HTMLElement | null>, active: number): RefObjec
   return wantsFocus;
 }
 
-export function VirtualTable<T>(props: VirtualTableProps<T>) {
-  const { label, kind, rows, keyOf, columns, rowHeight, onOpen } = props;
+export function VirtualTable(props: VirtualTableProps) {
+  const { rows, columns, rowHeight, onOpen } = props;
   const [first] = useState(placeKept);
   const { view, virtualizer, items, isCut } = useVirtualizer(rows.length, rowHeight, first.top);
   const [active, setActive] = useState(first.active);
@@ -134,7 +127,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
     const next = moved(event.key, from, page, rows.length - 1);
     if (event.key === "Enter") {
       keepAt(from);
-      onOpen(rows[from] as T);
+      onOpen(rows[from] as CallOverview);
     }
     if (next === undefined) return;
     event.preventDefault();
@@ -145,9 +138,9 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
   return (
     <div
       ref={view}
-      class={`grid-table ${kind}`}
+      class="grid-table calls"
       role="table"
-      aria-label={label}
+      aria-label="Calls"
       aria-rowcount={rows.length + 1}
       onKeyDown={onKeyDown}
       onClick={({ target }) => keepAt(rowOf(target as Element) ?? active)}
@@ -159,7 +152,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
           return (
             row !== undefined && (
               <div
-                key={keyOf(row)}
+                key={row.id}
                 class="grid-row"
                 role="row"
                 aria-rowindex={index + 2}
@@ -179,13 +172,11 @@ export function VirtualTable<T>(props: VirtualTableProps<T>) {
   );
 }
 
-const Cells = <T,>({
-  columns,
-  row,
-}: {
-  readonly columns: readonly Column<T>[];
-  readonly row: T;
-}) => (
+interface CellsProps extends Pick<VirtualTableProps, "columns"> {
+  readonly row: CallOverview;
+}
+
+const Cells = ({ columns, row }: CellsProps) => (
   <>
     {columns.map(({ id, cell, names }) => (
       <div key={id} role={names ? "rowheader" : "cell"} class={`col-${id}`}>
@@ -215,7 +206,7 @@ function moved(key: string, from: number, page: number, last: number): number | 
   return next === undefined ? undefined : Math.min(Math.max(next, 0), last);
 }
 
-const Head = <T,>({ columns, sorting, onSort }: VirtualTableProps<T>) => (
+const Head = ({ columns, sorting, onSort }: VirtualTableProps) => (
   <div role="rowgroup" class="grid-head">
     <div class="grid-row" role="row" aria-rowindex={1}>
       {columns.map(({ id, title, hint, sorts }) => {
