@@ -89,30 +89,49 @@ interface ColumnsProps {
   readonly by: MeasureName;
 }
 
-const COLUMNS = [
-  { by: undefined, name: "Calls", type: "ALL" },
-  { by: undefined, name: "Passed calls", type: "COMPLETE" },
-  { by: "pass_percent", name: "Pass percent" },
-  { by: undefined, name: "Missed" },
-  { by: undefined, name: "Min", type: "COMPLETE" },
-  { by: "avg_latency", name: "Average" },
-  { by: "p50", name: "p50" },
-  { by: "p95", name: "p95" },
-  { by: "p99", name: "p99" },
-  { by: undefined, name: "Max" },
-] as const satisfies readonly {
-  readonly by: MeasureName | undefined;
+interface Column {
   readonly name: string;
+  readonly of: (entry: ReportEntry) => string;
   /** Only shown for this type. */
   readonly type?: ReportType;
-}[];
+  /** The measure that it shows, if rows can be compared by it. */
+  readonly by?: MeasureName;
+}
+
+const countOf = ({ stat, adv_stat }: ReportEntry): string =>
+  formatCount(adv_stat ? (stat?.count ?? 0) : null);
+
+const COLUMNS: readonly Column[] = [
+  { name: "Calls", of: countOf, type: "ALL" },
+  { name: "Passed calls", of: countOf, type: "COMPLETE" },
+  {
+    name: "Pass percent",
+    of: ({ adv_stat }) => formatPercent(adv_stat?.pass_percent),
+    by: "pass_percent",
+  },
+  { name: "Missed", of: ({ adv_stat }) => formatCount(adv_stat?.missed) },
+  { name: "Min", of: ({ stat }) => formatMs(stat?.min_latency), type: "COMPLETE" },
+  { name: "Average", of: ({ stat }) => formatMs(stat?.avg_latency), by: "avg_latency" },
+  ...(["p50", "p95", "p99"] as const).map((by) => ({
+    name: by,
+    of: ({ adv_stat }: ReportEntry) => formatMs(adv_stat?.[by]),
+    by,
+  })),
+  { name: "Max", of: ({ stat }) => formatMs(stat?.max_latency) },
+];
+
+const columnsOf = (shown: ReportType): readonly Column[] =>
+  COLUMNS.filter(({ type = shown }) => type === shown);
+
+const classOf = (column: Column, by: MeasureName): string =>
+  column.by === by ? "number by" : "number";
 
 const Head = ({ type, by }: ColumnsProps) => (
   <thead>
     <tr>
       <th scope="col">Call, location</th>
-      {COLUMNS.filter((column) => !("type" in column) || column.type === type).map((column) => (
-        <th key={column.name} scope="col" class={column.by === by ? "number by" : "number"}>
+      {columnsOf(type).map((column) => (
+        <th key={column.name} scope="col" class={classOf(column, by)}>
           {column.name}
         </th>
       ))}
@@ -127,26 +146,15 @@ interface NumbersProps extends ColumnsProps {
   readonly longest: number;
 }
 
-function Numbers({ entry: { stat, adv_stat }, type, by, longest }: NumbersProps) {
-  const cell = (label: string, text: string, measure?: MeasureName) => (
-    <td class={measure === by ? "number by" : "number"} data-label={label}>
-      {text}
-    </td>
-  );
+function Numbers({ entry, type, by, longest }: NumbersProps) {
+  const { stat, adv_stat } = entry;
   return (
     <>
-      {cell(
-        type === "COMPLETE" ? "Passed calls" : "Calls",
-        formatCount(adv_stat ? (stat?.count ?? 0) : null),
-      )}
-      {cell("Pass percent", formatPercent(adv_stat?.pass_percent), "pass_percent")}
-      {cell("Missed", formatCount(adv_stat?.missed))}
-      {type === "COMPLETE" && cell("Min", formatMs(stat?.min_latency))}
-      {cell("Average", formatMs(stat?.avg_latency), "avg_latency")}
-      {cell("p50", formatMs(adv_stat?.p50), "p50")}
-      {cell("p95", formatMs(adv_stat?.p95), "p95")}
-      {cell("p99", formatMs(adv_stat?.p99), "p99")}
-      {cell("Max", formatMs(stat?.max_latency))}
+      {columnsOf(type).map((column) => (
+        <td key={column.name} class={classOf(column, by)} data-label={column.name}>
+          {column.of(entry)}
+        </td>
+      ))}
       <td class="whole">
         {adv_stat && stat ? (
           <PhaseBar phases={adv_stat.phases} end={longest} />
