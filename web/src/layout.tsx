@@ -7,6 +7,7 @@ import { liveState } from "./events.ts";
 import { focusMain } from "./focus.ts";
 import { leaving } from "./history-guard.ts";
 import { announce, Announcement } from "./announcement.tsx";
+import { CheckField } from "./parts/field.tsx";
 import { Logo } from "./parts/logo.tsx";
 import { PageBoundary } from "./parts/page-fault.tsx";
 import { chooseLocalTime, isLocalTime } from "./parts/time.tsx";
@@ -157,14 +158,11 @@ function SideFooter() {
           ))}
         </select>
       </label>
-      <label class="row keep">
-        <input
-          type="checkbox"
-          checked={isLocalTime.value}
-          onChange={({ currentTarget }) => chooseLocalTime(currentTarget.checked)}
-        />
-        Local time instead of UTC
-      </label>
+      <CheckField
+        label="Local time instead of UTC"
+        value={isLocalTime.value}
+        onChange={chooseLocalTime}
+      />
       <a href="docs">Documentation</a>
       <span>
         {owner}

@@ -10,6 +10,7 @@ import { LEAST_CHANGE, placesOf } from "../../insights.ts";
 import type { RankedCall, Ranking } from "../../insights.ts";
 import { now } from "../../now.ts";
 import { Band } from "../../parts/band.tsx";
+import { CheckField } from "../../parts/field.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Switch } from "../../parts/switch.tsx";
@@ -101,16 +102,11 @@ const Controls = ({ view: { kind, order, withShared }, change }: ControlsProps) 
       onChange={(chosen) => change({ order: chosen === "worst" ? chosen : undefined })}
     />
     {session.value?.org && (
-      <label class="row keep">
-        <input
-          type="checkbox"
-          checked={withShared}
-          onChange={({ currentTarget }) =>
-            change({ shared: currentTarget.checked ? "yes" : undefined })
-          }
-        />
-        Include calls shared by others in {session.value.org}
-      </label>
+      <CheckField
+        label={`Include calls shared by others in ${session.value.org}`}
+        value={withShared}
+        onChange={(isOn) => change({ shared: isOn ? "yes" : undefined })}
+      />
     )}
   </div>
 );
