@@ -4,12 +4,14 @@ import type { Bucket } from "../../../../src/model/histogram.ts";
 /** Above this ratio of the slowest to the fastest, bins widen geometrically. */
 const LINEAR_UP_TO = 8;
 
+const MOST_BINS = 40;
+
 /** Edges are in milliseconds; a bucket goes into the bin that its start lies in. */
-export function binsOf(buckets: readonly Bucket[], most = 40): Bucket[] {
+export function binsOf(buckets: readonly Bucket[]): Bucket[] {
   const [first, last] = [buckets[0], buckets.at(-1)];
   if (!first || !last) return [];
   const isLinear = last.to / Math.max(first.from, 1) <= LINEAR_UP_TO;
-  const edges = isLinear ? evenEdges(first, last, most) : growingEdges(first.from, last.to, most);
+  const edges = isLinear ? evenEdges(first, last) : growingEdges(first.from, last.to);
   const bins = edges.slice(1).map((to, at) => ({ from: edges[at] as number, to, count: 0 }));
   for (const { from, count } of buckets) {
     const at = bins.findIndex(({ to }) => from < to);
@@ -41,20 +43,20 @@ export function areEven(bins: readonly Bucket[]): boolean {
  * Widths are multiples of the widest bucket: its calls may lie anywhere in it. Buckets start at
  * multiples of their widths, which are powers of two, so that no edge divides one.
  */
-function evenEdges(first: Bucket, last: Bucket, most: number): number[] {
+function evenEdges(first: Bucket, last: Bucket): number[] {
   const widest = last.to - last.from;
   const start = first.from - (first.from % widest);
-  const width = widest * Math.ceil((last.to - start) / widest / most);
+  const width = widest * Math.ceil((last.to - start) / widest / MOST_BINS);
   const bins = Math.ceil((last.to - start) / width);
   return Array.from({ length: bins + 1 }, (_, at) => start + at * width);
 }
 
 /** Returns whole milliseconds, each greater than the one before. */
-function growingEdges(from: number, to: number, most: number): number[] {
+function growingEdges(from: number, to: number): number[] {
   const start = Math.max(from, 1);
   const edges = [from];
-  for (let n = 1; n <= most; n += 1) {
-    const edge = Math.ceil(start * (to / start) ** (n / most));
+  for (let n = 1; n <= MOST_BINS; n += 1) {
+    const edge = Math.ceil(start * (to / start) ** (n / MOST_BINS));
     if (edge > (edges.at(-1) as number)) edges.push(edge);
   }
   return edges;
