@@ -32,11 +32,8 @@ export function formatTime(iso: string | number, local = isLocalTime.value): str
 }
 
 /** Shows an instant in the time that the reader chose, and in the other one on hover. */
-export const Time = ({ at }: { readonly at: string | null | undefined }) =>
-  at == null ? (
-    <span class="muted">never</span>
-  ) : (
-    <time dateTime={at} title={formatTime(at, !isLocalTime.value)}>
-      {formatTime(at)}
-    </time>
-  );
+export const Time = ({ at }: { readonly at: string }) => (
+  <time dateTime={at} title={formatTime(at, !isLocalTime.value)}>
+    {formatTime(at)}
+  </time>
+);
