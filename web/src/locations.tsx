@@ -6,14 +6,13 @@ import type { Lack } from "./agent-lack.ts";
 import { idOfDefault, placesOf } from "./places.ts";
 import type { LocationsInfo, Place } from "./places.ts";
 import { useRead } from "./queries.ts";
-import type { ReadOptions } from "./queries.ts";
 
 interface AgentsInfo extends LocationsInfo {
   /** `id` is that of the agent's location. */
   readonly agent_list: readonly { readonly id: string; readonly state: AgentState }[];
 }
 
-const useInfo = (options: ReadOptions = {}) =>
+const useInfo = (options: { readonly everyMs?: number } = {}) =>
   useRead<AgentsInfo>(["agents", "info"], "agents/info", options);
 
 /** The interval of the agents' heartbeats. */

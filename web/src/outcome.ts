@@ -1,5 +1,5 @@
 // Reads the outcome of a run as soon as it is recorded.
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { onResult } from "./events.ts";
 import { useRead } from "./queries.ts";
 import { isEnded, outcomeKey, outcomePath } from "./runs.ts";
@@ -9,15 +9,10 @@ import type { Outcome, TargetKind } from "./runs.ts";
 const ASK_EVERY_MS = 5000;
 
 export function useOutcome<T extends Outcome>(kind: TargetKind, id: string) {
-  const [isWaiting, setWaiting] = useState(true);
-  const read = useRead<T>(
-    outcomeKey(kind, id),
-    outcomePath(kind, id),
-    isWaiting ? { everyMs: ASK_EVERY_MS } : {},
-  );
-  const { data, refetch } = read;
+  const read = useRead<T>(outcomeKey(kind, id), outcomePath(kind, id), {
+    everyMs: (last) => (isEnded(last) ? undefined : ASK_EVERY_MS),
+  });
+  const { refetch } = read;
   useEffect(() => onResult(({ result_id }) => void (result_id === id && refetch())), [id, refetch]);
-  const ended = isEnded(data);
-  useEffect(() => setWaiting(!ended), [ended]);
   return read;
 }

@@ -36,18 +36,18 @@ effect(() => {
 /** Keys are paths in steps, so that a prefix names everything below: `["calls", id, "results"]`. */
 export type Key = readonly unknown[];
 
-export interface ReadOptions {
+export interface ReadOptions<T = never> {
   /** False: do not read yet. */
   readonly enabled?: boolean;
-  /** The interval at which to read again, in milliseconds. */
-  readonly everyMs?: number;
+  /** The interval at which to read again, in milliseconds; it may depend on the last answer. */
+  readonly everyMs?: number | ((last: T | undefined) => number | undefined);
 }
 
 /** Reads what the API answers to GET `path`; nothing while `path` is undefined. */
 export function useRead<T>(
   key: Key,
   path: string | undefined,
-  { enabled = true, everyMs }: ReadOptions = {},
+  { enabled = true, everyMs }: ReadOptions<T> = {},
 ): QueryObserverResult<T> {
   return useQuery<T>(key, ({ signal }) => send<T>("GET", path ?? "", { signal }), {
     enabled: enabled && path !== undefined,
@@ -68,13 +68,16 @@ export function useVersioned<T>(
 export function useQuery<T>(
   key: Key,
   read: (context: { readonly signal: AbortSignal }) => Promise<T>,
-  { enabled = true, everyMs }: ReadOptions = {},
+  { enabled = true, everyMs }: ReadOptions<T> = {},
 ): QueryObserverResult<T> {
   const options: QueryObserverOptions<T> = {
     queryKey: key,
     queryFn: read,
     enabled,
-    refetchInterval: everyMs ?? false,
+    refetchInterval:
+      typeof everyMs === "function"
+        ? ({ state }) => everyMs(state.data) ?? false
+        : (everyMs ?? false),
   };
   const [observer] = useState(() => new QueryObserver(queries, options));
   const [, renderAgain] = useState({});
