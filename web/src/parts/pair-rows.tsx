@@ -1,9 +1,8 @@
 // Names and values in rows: parameters, headers, context values.
 import { useId, useRef } from "preact/hooks";
-import { useFocusNext } from "../focus.ts";
 import { newRow, sentIndex } from "../rows.ts";
 import type { Row } from "../rows.ts";
-import { announce } from "../announcement.tsx";
+import { useRowList } from "./row-list.ts";
 import "../styles/pair-rows.css";
 
 interface PairRowsProps {
@@ -21,18 +20,7 @@ export function PairRows(props: PairRowsProps) {
   const { title, noun, hint, rows, onChange, faultAt = () => undefined } = props;
   const id = useId();
   const list = useRef<HTMLFieldSetElement>(null);
-  const focusNext = useFocusNext(list);
-  const add = (): void => {
-    focusNext("li:last-of-type input");
-    onChange([...rows, newRow()]);
-    announce(`Added ${noun} ${rows.length + 1}`);
-  };
-  const remove = (at: number): void => {
-    const next = Math.min(at + 1, rows.length - 1);
-    focusNext(rows.length === 1 ? "button.add" : `li:nth-of-type(${next}) input`);
-    onChange(rows.filter((_, n) => n !== at));
-    announce(`Removed ${noun} ${at + 1}`);
-  };
+  const { add, remove } = useRowList(list, { rows, noun, newRow, onChange });
   const faultOfRow = (row: Row, path = ""): string | undefined => {
     const sent = sentIndex(rows, row);
     return sent === undefined ? undefined : faultAt(`[${sent}]${path}`);
@@ -97,7 +85,7 @@ function PairRow({ row, name, faultAt, onChange, onRemove }: PairRowProps) {
     />
   );
   return (
-    <li>
+    <li class="row-of-list">
       {control("key")}
       {control("value")}
       <button class="button quiet" type="button" onClick={onRemove}>

@@ -1,8 +1,7 @@
 // Rows of a name and a secret value each. Stored values are never shown.
 import { useRef } from "preact/hooks";
 import type { KeyValue } from "../../../src/model/fields.ts";
-import { useFocusNext } from "../focus.ts";
-import { announce } from "../announcement.tsx";
+import { useRowList } from "./row-list.ts";
 import { SecretField } from "./secret-field.tsx";
 import type { NewSecret } from "./secret-field.tsx";
 
@@ -25,7 +24,7 @@ interface SecretRowsProps {
   /** For screen readers; the caller shows a heading. */
   readonly title: string;
   /** What one row is called, such as `header`. */
-  readonly one: string;
+  readonly noun: string;
   readonly hint?: string;
   readonly rows: readonly SecretRow[];
   /** Whether the name of a stored row may change. */
@@ -36,27 +35,16 @@ interface SecretRowsProps {
 }
 
 export function SecretRows(props: SecretRowsProps) {
-  const { title, one, hint, rows, isRenamable = false, faultAt, onChange } = props;
+  const { title, noun, hint, rows, isRenamable = false, faultAt, onChange } = props;
   const change = (index: number, changed: Partial<SecretRow>): void =>
     onChange(rows.map((row, at) => (at === index ? { ...row, ...changed } : row)));
   const list = useRef<HTMLDivElement>(null);
-  const focusNext = useFocusNext(list);
-  const add = (): void => {
-    focusNext(".secret-row:last-of-type input");
-    onChange([...rows, newRow()]);
-    announce(`Added ${one} ${rows.length + 1}`);
-  };
-  const remove = (index: number): void => {
-    const next = Math.min(index + 1, rows.length - 1);
-    focusNext(rows.length === 1 ? "button.add" : `.secret-row:nth-of-type(${next}) input`);
-    onChange(rows.filter((_, at) => at !== index));
-    announce(`Removed ${one} ${index + 1}`);
-  };
+  const { add, remove } = useRowList(list, { rows, noun, newRow, onChange });
   return (
     <div class="stack" role="group" aria-label={title} ref={list}>
       {hint && <p class="small muted">{hint}</p>}
       {rows.map((row, index) => (
-        <div class="secret-row" key={row.id}>
+        <div class="secret-row row-of-list" key={row.id}>
           <label class="field">
             <span class="label">Name</span>
             <input
@@ -66,14 +54,14 @@ export function SecretRows(props: SecretRowsProps) {
               required
               value={row.name}
               readOnly={row.stored !== undefined && !isRenamable}
-              aria-label={`Name of ${one} ${index + 1}`}
+              aria-label={`Name of ${noun} ${index + 1}`}
               aria-invalid={faultAt?.(index) !== undefined}
               onInput={({ currentTarget }) => change(index, { name: currentTarget.value })}
             />
           </label>
           <SecretField
             label="Value"
-            of={`${one} ${index + 1}`}
+            of={`${noun} ${index + 1}`}
             isStored={row.stored !== undefined}
             isClearable={false}
             value={row.value}
@@ -81,12 +69,12 @@ export function SecretRows(props: SecretRowsProps) {
             onChange={(value) => change(index, { value })}
           />
           <button class="button" type="button" onClick={() => remove(index)}>
-            Remove<span class="visually-hidden"> {row.name || `the new ${one}`}</span>
+            Remove<span class="visually-hidden"> {row.name || `the new ${noun}`}</span>
           </button>
         </div>
       ))}
       <button class="button add" type="button" onClick={add}>
-        Add a {one}
+        Add a {noun}
       </button>
     </div>
   );

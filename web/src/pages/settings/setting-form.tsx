@@ -79,7 +79,7 @@ function Parts(part: PartProps) {
         <h2>Custom variables</h2>
         <SecretRows
           title="Custom variables"
-          one="variable"
+          noun="variable"
           hint="A call uses one as {{name}} in its URL, parameters, headers and body. An environment variable of the same name comes first."
           rows={draft.variables}
           faultAt={() => faultAt("settings.custom_variables")}

@@ -185,7 +185,7 @@ const PairParts = ({ draft, change, faultAt }: PartProps) => (
     <h3>Headers</h3>
     <SecretRows
       title="Headers"
-      one="header"
+      noun="header"
       hint="Variables such as {{name}} are filled in."
       isRenamable
       rows={draft.headers}
@@ -195,7 +195,7 @@ const PairParts = ({ draft, change, faultAt }: PartProps) => (
     <h3>Parameters</h3>
     <SecretRows
       title="Parameters"
-      one="parameter"
+      noun="parameter"
       isRenamable
       rows={draft.parameters}
       faultAt={(index) => faultAt(`token.parameters[${index}]`)}
