@@ -269,33 +269,6 @@ it("shows more statistics, and leaves the focus where it was", TIMEOUT, async ()
   await statistics.getByRole("columnheader", { name: "Hour from" }).waitFor();
 });
 
-/** Keeps the colour and the dashes of what is drawn over the series of charts, which are paths. */
-const KEEP_STROKES = `
-  globalThis.strokes = new Map();
-  const { stroke } = CanvasRenderingContext2D.prototype;
-  CanvasRenderingContext2D.prototype.stroke = function (...path) {
-    if (path.length === 0) strokes.set(this.strokeStyle, this.getLineDash());
-    return stroke.apply(this, path);
-  }`;
-
-const DASHES_OF_FAILURES = `(() => {
-  const probe = document.createElement("canvas").getContext("2d");
-  probe.strokeStyle = getComputedStyle(document.querySelector(".legend .state.fail")).color;
-  return strokes.get(probe.strokeStyle);
-})()`;
-
-it("draws failures without the dashes of a location", TIMEOUT, async () => {
-  const id = await callNamed("Simulated: shopping cart");
-  await haveHistory(id);
-  const { page } = await pages.open("/not-a-page", WIDE);
-  await page.addInitScript(KEEP_STROKES);
-  await page.goto(`${pages.api}/calls/${id}?range=week`);
-  const legend = section(page, "Latency: p50").locator(".legend");
-  await legend.getByText("Simulated: Virginia").waitFor();
-  await legend.getByText("Not passed").waitFor();
-  await expect.poll(() => page.evaluate(DASHES_OF_FAILURES)).toEqual([]);
-});
-
 it("shows the newest values until the pointer is over the chart", TIMEOUT, async () => {
   const id = await callNamed("Simulated: shopping cart");
   await haveHistory(id);
