@@ -290,8 +290,9 @@ async function keepsPassword({ target, pages }: Try): Promise<void> {
   expect(faults).toEqual([]);
 }
 
-/** Saves a new call again, because the first answer did not arrive. Returns how many there are. */
-async function savedAgain({ target, pages }: Try, name: string, afterMs: number): Promise<number> {
+/** Saves a new call whose first answer was lost again, but too late to count as a retry. */
+async function makesSecondCallIfRetriedLate({ target, pages }: Try): Promise<void> {
+  const name = "Made twice";
   const { page } = await pages.open("/calls/new");
   await page.clock.install();
   const field = (label: string) => page.getByLabel(label, { exact: true });
@@ -306,19 +307,14 @@ async function savedAgain({ target, pages }: Try, name: string, afterMs: number)
   });
   await button(page, "Save").click();
   await page.getByText("Sonde is not responding.").waitFor();
-  await page.clock.fastForward(afterMs);
+  await page.clock.fastForward(11 * 60_000);
   await button(page, "Save").click();
   await page.getByRole("heading", { name, level: 1 }).waitFor();
   const { results } = await pages.client.send<{ results: { meta: { name: string } }[] }>(
     "GET",
     "/calls/?limit=1000",
   );
-  return results.filter(({ meta }) => meta.name === name).length;
-}
-
-async function makesRetriesOnce(sonde: Try): Promise<void> {
-  expect(await savedAgain(sonde, "Retried", 0)).toBe(1);
-  expect(await savedAgain(sonde, "Made twice", 11 * 60_000)).toBe(2);
+  expect(results.filter(({ meta }) => meta.name === name)).toHaveLength(2);
 }
 
 /** Deploys at two locations; the answer for the second one does not arrive. */
@@ -367,7 +363,7 @@ it("a call is created, run, changed, deployed and deleted", { timeout: 240_000 }
   await keepsPassword(sonde);
   await saysWhereNoAgentIs(sonde);
   await saysWhatIsGenerated(sonde);
-  await makesRetriesOnce(sonde);
+  await makesSecondCallIfRetriedLate(sonde);
   await deploysItOnce(sonde);
   await offersViewerNothing(sonde);
 });
