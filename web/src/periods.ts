@@ -2,28 +2,19 @@
 import { periodEnd, periodStart } from "../../src/model/periods.ts";
 import type { PeriodKind } from "../../src/model/periods.ts";
 
-const WORDS: Readonly<Record<PeriodKind, string>> = {
-  HOUR: "hour",
-  DAY: "day",
-  WEEK: "week",
-  MONTH: "month",
-  YEAR: "year",
-};
-
-export const wordOf = (kind: PeriodKind): string => WORDS[kind];
+export const wordOf = (kind: PeriodKind): string => kind.toLowerCase();
 
 /** `2026-11-09`. */
 export const dayOf = (ms: number): string =>
   new Date(ms).toISOString().slice(0, "yyyy-mm-dd".length);
 
 /** `Week of 2026-11-09 to 2026-11-15`, `October 2026`, `2026`, `2026-11-09`. */
-export function nameOfPeriod(kind: PeriodKind, start: number): string {
+export function nameOfPeriod(kind: Exclude<PeriodKind, "HOUR">, start: number): string {
   const year = new Date(start).getUTCFullYear();
   if (kind === "WEEK") return `Week of ${dayOf(start)} to ${dayOf(periodEnd(kind, start) - 1)}`;
   if (kind === "MONTH") return `${monthOf(start)} ${year}`;
   if (kind === "YEAR") return String(year);
-  if (kind === "DAY") return dayOf(start);
-  return `${dayOf(start)} ${new Date(start).toISOString().slice(11, 16)}`;
+  return dayOf(start);
 }
 
 /** The label below a bar: `11-09`, or `Oct`. */
