@@ -21,7 +21,7 @@ export const offsetHere: OffsetAt = (ms) => {
 /** `05`. */
 export const two = (n: number): string => String(n).padStart(2, "0");
 
-/** Reads an instant of a query as ISO 8601; empty if it is none. */
+/** Returns an instant as ISO 8601; empty if the text is none. */
 export function instantIn(text = ""): string {
   const date = new Date(text);
   return Number.isNaN(date.getTime()) ? "" : date.toISOString();

@@ -98,7 +98,7 @@ export const InstantField = ({ label, value, onInput }: InstantFieldProps) => (
     label={`${label} (${zoneName()})`}
     value={instantText(value)}
     input={{ type: "datetime-local", max: "9999-12-31T23:59" }}
-    onInput={(text) => onInput(instantOf(text) ?? "")}
+    onInput={(text) => onInput(instantOf(text))}
   />
 );
 
