@@ -17,6 +17,7 @@ import { useKept, useRead } from "../../queries.ts";
 import { filterQuery } from "../../run-filters.ts";
 import { isMine, mayRun, maySee } from "../../session.ts";
 import "../../styles/call.css";
+import type { Change } from "./answer.ts";
 import { AtAGlance } from "./at-a-glance.tsx";
 import { Calendar } from "./calendar.tsx";
 import { Controls } from "./controls.tsx";
@@ -120,7 +121,8 @@ function Charts({ id, places, seesRuns }: ChartsProps) {
   const isAsked = query["range"] !== undefined || query["from"] !== undefined;
   if (!isRead && !isAsked) return <ReadingYet />;
   const usual = seesRuns ? usualSpan(first, now()) : "day";
-  return <ChartsOf {...{ id, places, seesRuns }} view={viewOf(query, now(), usual)} />;
+  const view = viewOf(query, now(), usual);
+  return <ChartsOf {...{ id, places, seesRuns, view }} changed={recent.change} />;
 }
 
 /** A range that ends now moves on: what it showed stays until it is read again. */
@@ -138,9 +140,14 @@ function useMeasured(id: string, view: View, isOpen: boolean) {
   };
 }
 
-function ChartsOf({ id, places, seesRuns, view }: ChartsProps & { readonly view: View }) {
+interface ChartsOfProps extends ChartsProps {
+  readonly view: View;
+  /** Undefined: there is no clear change. */
+  readonly changed: Change | undefined;
+}
+
+function ChartsOf({ id, places, seesRuns, view, changed }: ChartsOfProps) {
   const [, change] = useAddress();
-  const { change: changed } = useRecent(id);
   const isClosed = view.grain === "RAW" && !seesRuns;
   const { histogram, series, error, refetch } = useMeasured(id, view, !isClosed);
   const hasNone = histogram?.results.length === 0;
