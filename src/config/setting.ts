@@ -13,6 +13,7 @@ export interface Setting<T> {
   readonly secret?: true;
   /** The value may come from that file without being a secret. */
   readonly hasFile?: true;
+  /** What it is for, as docs/configuration.md says it: a test compares them. */
   readonly meaning: string;
   /** Completes the sentence "… is not". */
   readonly allowed: string;
