@@ -10,7 +10,8 @@ const START = Date.parse("2026-10-01T12:00:00.500Z");
 const MINUTE_MS = 60_000;
 
 beforeEach(() => {
-  vi.useFakeTimers({ now: START });
+  // Faking setImmediate too would stop `thread-usage.ts` for all files that share this process.
+  vi.useFakeTimers({ now: START, toFake: ["Date", "setTimeout", "clearTimeout"] });
 });
 afterEach(() => {
   vi.useRealTimers();
