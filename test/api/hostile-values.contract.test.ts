@@ -65,7 +65,9 @@ describe.each(storeKinds)("every endpoint on %s", (storeKind) => {
       });
       expect([status, body["error_msg"]], place).toEqual([
         400,
-        expect.stringMatching(/^cursor: 'A{20,100}\.\.\. is not a cursor of this list$/),
+        expect.stringMatching(
+          /^cursor: 'A{20,100}\.\.\. is not a cursor of this list with these filters and this order$/,
+        ),
       ]);
     }
   });

@@ -232,7 +232,7 @@ describe.each(storeKinds)("the statistics of a report on %s", (storeKind) => {
     ]);
     expect(await fault(id, `cursor=${pages[0]?.meta.next_cursor}&kind=HOUR`)).toEqual([
       400,
-      expect.stringContaining("is not a cursor of this list"),
+      expect.stringContaining("is not a cursor of this list with these filters and this order"),
     ]);
   });
 

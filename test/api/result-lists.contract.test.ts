@@ -174,7 +174,9 @@ describe.each(storeKinds)("lists of results on %s", (storeKind) => {
     ]) {
       const answer = await get(path, `${cursor}&${other}`);
       expect(answer.status, other).toBe(400);
-      expect(answer.text).toContain("is not a cursor of this list");
+      expect(answer.text).toContain(
+        "is not a cursor of this list with these filters and this order",
+      );
     }
   });
 });

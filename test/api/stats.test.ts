@@ -309,7 +309,10 @@ it.each([
   ["stats/before?kind=RAW&limit=5001", "limit: '5001' is not an integer from 1 to 5000"],
   ["stats/?location_id=moon", "location_id: 'moon' is not one of ['local', 'far']"],
   ["stats/since?location_id=moon", "location_id: 'moon' is not one of ['local', 'far']"],
-  ["stats/before?cursor=x", "cursor: 'x' is not a cursor of this list"],
+  [
+    "stats/before?cursor=x",
+    "cursor: 'x' is not a cursor of this list with these filters and this order",
+  ],
 ])("refuses %s", async (path, error_msg) => {
   const { id } = await createCall(api);
   const answer = await get(api, `/calls/${id}/${path}`);

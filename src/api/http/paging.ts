@@ -39,7 +39,10 @@ export function createCursors(key: Uint8Array) {
         bytes.toString("base64url") === cursor &&
         signature.length === 16 &&
         timingSafeEqual(signature, sign(scope, payload.toString()));
-      if (!genuine) throw invalid(`cursor: ${show(cursor)} is not a cursor of this list`);
+      if (!genuine)
+        throw invalid(
+          `cursor: ${show(cursor)} is not a cursor of this list with these filters and this order`,
+        );
       return JSON.parse(payload.toString()) as Position;
     },
   };

@@ -128,7 +128,7 @@ it.each<[string, Misuse]>([
   });
   expect(answer.status).toBe(400);
   expect(answer.body["error_msg"]).toMatch(
-    /^cursor: '.*' is not a cursor of this list$|^cursor: '.*\.\.\. is not a cursor of this list$/,
+    /^cursor: '.*' is not a cursor of this list with these filters and this order$|^cursor: '.*\.\.\. is not a cursor of this list with these filters and this order$/,
   );
 });
 
