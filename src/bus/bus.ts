@@ -129,8 +129,8 @@ export interface Bus {
 
   status(): BusStatus;
 
-  /** For the hub only. */
-  backlog(): Promise<readonly BusBacklog[]>;
+  /** For the hub only. `now`: epoch milliseconds by a clock as right as the bus's server's. */
+  backlog(now: number): Promise<readonly BusBacklog[]>;
 
   /** Undefined without a server. */
   connection(): BusConnection | undefined;

@@ -25,6 +25,7 @@ const DEPLOYMENTS_A_PAGE = 10_000;
 
 export function createFleet(options: FleetOptions): Service {
   const { clock, log, countsDeployments } = options;
+  const measuring = { ...options, time: createDatabaseTime(options) };
   const measures: Measure[] = [measureLedger, measureBacklog, readTokens];
   if (countsDeployments) measures.push(countDeployments);
   const rounds = measures.map((measure) =>
@@ -33,7 +34,7 @@ export function createFleet(options: FleetOptions): Service {
       log,
       name: measure.name,
       everyMs: MEASURE_EVERY_MS,
-      work: (signal) => measure(options, signal),
+      work: (signal) => measure(measuring, signal),
     }),
   );
   return {
@@ -47,10 +48,32 @@ export function createFleet(options: FleetOptions): Service {
   };
 }
 
-type Measure = (options: FleetOptions, signal: AbortSignal) => Promise<void>;
+/**
+ * The time by the database's clock, which the hub's processes share: this machine's may be wrong.
+ * Epoch milliseconds.
+ */
+function createDatabaseTime({ store, clock }: Pick<FleetOptions, "store" | "clock">) {
+  let aheadMs: number | undefined;
+  const read = async (): Promise<number> => {
+    const now = await store.now();
+    aheadMs = now - clock.now();
+    return now;
+  };
+  return {
+    read,
+    /** By the last reading, so that it is known while the database is away. */
+    now: async (): Promise<number> => (aheadMs === undefined ? read() : clock.now() + aheadMs),
+  };
+}
 
-async function measureLedger({ store, metrics }: FleetOptions): Promise<void> {
-  const now = await store.now();
+interface Measuring extends FleetOptions {
+  readonly time: ReturnType<typeof createDatabaseTime>;
+}
+
+type Measure = (measuring: Measuring, signal: AbortSignal) => Promise<void>;
+
+async function measureLedger({ store, metrics, time }: Measuring): Promise<void> {
+  const now = await time.read();
   const locations = (await store.locations.list()).map(({ id }) => id);
   const agents = await store.agents.list();
   const pending = await store.fleet.pendingRuns(MOST_PENDING);
@@ -58,14 +81,11 @@ async function measureLedger({ store, metrics }: FleetOptions): Promise<void> {
   metrics.ledger.set({ now, locations, agents, pending, insightsOverdueSince });
 }
 
-async function measureBacklog({ bus, metrics }: FleetOptions): Promise<void> {
-  metrics.backlog.set(await bus.backlog());
+async function measureBacklog({ bus, metrics, time }: Measuring): Promise<void> {
+  metrics.backlog.set(await bus.backlog(await time.now()));
 }
 
-async function countDeployments(
-  { store, metrics }: FleetOptions,
-  signal: AbortSignal,
-): Promise<void> {
+async function countDeployments({ store, metrics }: Measuring, signal: AbortSignal): Promise<void> {
   const counts = new Map<string, number>();
   for (let after: string | undefined = ""; after !== undefined && !signal.aborted;) {
     const { at, next } = await store.fleet.countDeployments(after, DEPLOYMENTS_A_PAGE);
@@ -77,7 +97,7 @@ async function countDeployments(
   if (!signal.aborted) metrics.deployments.set(counts);
 }
 
-async function readTokens({ store, metrics }: FleetOptions): Promise<void> {
+async function readTokens({ store, metrics }: Measuring): Promise<void> {
   const first = await store.fleet.firstTokenExpiry();
   metrics.tokenExpiry.set(parseInstant(first ?? "") ?? null);
 }

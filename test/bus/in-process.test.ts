@@ -82,7 +82,7 @@ it("the backlog says how long the oldest report waits, however many there are", 
       await bus.publishReports([{ ...report, run_id: `${second} ${n}` }]);
     await clock.advance(1000);
   }
-  const [, results] = await bus.backlog();
+  const [, results] = await bus.backlog(clock.now());
   const at = [{ location_id: "local", messages: 140_000, oldestAgeMs: 2000 }];
   expect(results).toEqual({ stream: "results", at });
 });

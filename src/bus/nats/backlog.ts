@@ -1,7 +1,6 @@
 // Measures the contents of the streams, for metrics.
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { JetStreamManager } from "@nats-io/jetstream";
-import type { Clock } from "../../runtime/clock.ts";
 import type { BusBacklog } from "../bus.ts";
 import type { NatsLink } from "./connection.ts";
 import { isConsumerMissing } from "./errors.ts";
@@ -13,18 +12,18 @@ const STREAMS = [
 ] as const;
 const REQUEST_TIMEOUT_MS = 2000;
 
-/** Counts all messages in the streams: acknowledged ones leave them. */
-export async function readBacklog(link: NatsLink, clock: Clock): Promise<BusBacklog[]> {
+/** Counts all messages in the streams: acknowledged ones leave them. `now`: `Bus.backlog`. */
+export async function readBacklog(link: NatsLink, now: number): Promise<BusBacklog[]> {
   const options = { timeout: REQUEST_TIMEOUT_MS, checkAPI: false };
   const manager = await jetstreamManager(link.connection, options);
-  return Promise.all(STREAMS.map(([stream, name]) => backlogOf(manager, stream, name, clock)));
+  return Promise.all(STREAMS.map(([stream, name]) => backlogOf(manager, stream, name, now)));
 }
 
 async function backlogOf(
   manager: JetStreamManager,
   stream: BusBacklog["stream"],
   name: string,
-  clock: Clock,
+  now: number,
 ): Promise<BusBacklog> {
   const { state, config } = await manager.streams.info(name, { subjects_filter: ">" });
   const at = [];
@@ -33,7 +32,7 @@ async function backlogOf(
     const location_id = locationOfSubject(subject);
     const given = stream === "ticks" ? await lastGiven(manager, name, location_id) : 0;
     const stored = await storedAt(manager, name, { next_by_subj: subject, seq: given + 1 });
-    const oldestAgeMs = stored === undefined ? 0 : Math.max(0, clock.now() - stored);
+    const oldestAgeMs = stored === undefined ? 0 : Math.max(0, now - stored);
     at.push({ location_id, messages, oldestAgeMs });
   }
   const { bytes } = state;

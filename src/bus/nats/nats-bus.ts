@@ -155,7 +155,7 @@ function createBus(
     requestCredentials: (request) => ask(questionsLink, CREDENTIALS, request),
     consumeCredentialsRequests: async (handler) => answer(CREDENTIALS, handler),
     status: () => statusOf(link, [watch, consumers, opener.keyCheck], room.fault()),
-    backlog: () => readBacklog(link, clock),
+    backlog: (now) => readBacklog(link, now),
     connection: () => watch.read(),
     seenAt: () => link.connection.info?.client_ip ?? "",
     announcedServers: () => link.connection.info?.connect_urls ?? [],
