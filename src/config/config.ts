@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { closest } from "fastest-levenshtein";
 import { show } from "../model/validate.ts";
 import { isUsable } from "../runtime/client-certificate.ts";
-import { SSL_MODES } from "./database-settings.ts";
+import { SSL_MODES, SSL_PARAMETERS } from "./database-settings.ts";
 import type { Setting } from "./setting.ts";
 import { ROLES, SETTINGS } from "./settings.ts";
 import type { Role } from "./settings.ts";
@@ -192,7 +192,11 @@ function natsContradictions(config: Config): string[] {
 }
 
 function databaseContradictions(databaseUrl: string, ca: string | undefined): string[] {
-  const mode = new URL(databaseUrl).searchParams.get("sslmode");
+  const { searchParams } = new URL(databaseUrl);
+  for (const name of searchParams.keys())
+    if (/^ssl/i.test(name) && !SSL_PARAMETERS.some((known) => known === name))
+      return [`SONDE_DATABASE_URL: ${show(name)} is not one of ${SSL_PARAMETERS.join(", ")}`];
+  const mode = searchParams.get("sslmode");
   if (mode === null) return [];
   if (!SSL_MODES.some((known) => known === mode))
     return [`SONDE_DATABASE_URL: sslmode ${show(mode)} is not one of ${SSL_MODES.join(", ")}`];

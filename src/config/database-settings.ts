@@ -5,6 +5,16 @@ import { certificates, oneOf, urlOf } from "./setting-values.ts";
 /** The values of `sslmode` in a URL: without TLS, with it, and with it but unverified. */
 export const SSL_MODES = ["disable", "require", "verify-ca", "verify-full", "no-verify"] as const;
 
+/** The TLS parameters of a URL: another name that begins like them is a typing error. */
+export const SSL_PARAMETERS = [
+  "ssl",
+  "sslmode",
+  "sslrootcert",
+  "sslcert",
+  "sslkey",
+  "sslnegotiation",
+] as const;
+
 export const DATABASE_SETTINGS = {
   databaseUrl: optional({
     env: "SONDE_DATABASE_URL",

@@ -2,6 +2,22 @@
 import { optional, wholeNumber } from "./setting.ts";
 import { atLeastOne, certificates, listOf, matching, urlOf } from "./setting-values.ts";
 
+/** Its user and password are percent-encoded. */
+function natsUrl(text: string): string | undefined {
+  const url = urlOf(["nats:", "tls:"])(text);
+  return url !== undefined && isDecodable(url) ? url : undefined;
+}
+
+function isDecodable(url: string): boolean {
+  const { username, password } = new URL(url);
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The maximum size of a stream in NATS, in MiB. */
 const streamLimit = (env: string, fallback: string, what: string) =>
   wholeNumber({
@@ -17,8 +33,9 @@ export const NATS_SETTINGS = {
     secret: true,
     defaultMeaning: "in-process bus",
     meaning: "NATS servers, comma-separated: `nats://host:port` or `tls://user:password@host:port`",
-    allowed: "a comma-separated list of nats:// or tls:// URLs with a host",
-    parse: atLeastOne(listOf(urlOf(["nats:", "tls:"]))),
+    allowed:
+      "a comma-separated list of nats:// or tls:// URLs with a host; a % in a password is %25",
+    parse: atLeastOne(listOf(natsUrl)),
   }),
   natsCredentials: optional({
     env: "SONDE_NATS_CREDENTIALS",

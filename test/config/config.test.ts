@@ -415,6 +415,8 @@ describe("an invalid value", () => {
     ["no time", "SONDE_DATABASE_TIMEOUT", "0"],
     ["an unknown choice", "SONDE_MIGRATE", "no"],
     ["a mode in which TLS is optional", "SONDE_DATABASE_URL", "postgres://db/s?sslmode=prefer"],
+    ["a mode under another name", "SONDE_DATABASE_URL", "postgres://db/s?SSLMode=verify-full"],
+    ["a password with a bare %", "SONDE_NATS_URL", "nats://sonde:50%ss@nats"],
     ["31 bytes", "SONDE_MASTER_KEY", "00".repeat(31)],
     ["no seed", "SONDE_NATS_CREDENTIALS", "-----BEGIN NATS USER JWT-----"],
   ])("is rejected: %s", (_, name, value) => {
