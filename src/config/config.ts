@@ -195,7 +195,9 @@ function databaseContradictions(databaseUrl: string, ca: string | undefined): st
   const { searchParams } = new URL(databaseUrl);
   for (const name of searchParams.keys())
     if (/^ssl/i.test(name) && !SSL_PARAMETERS.some((known) => known === name))
-      return [`SONDE_DATABASE_URL: ${show(name)} is not one of ${SSL_PARAMETERS.join(", ")}`];
+      return [
+        `SONDE_DATABASE_URL: parameter ${show(name)} is not one of ${SSL_PARAMETERS.join(", ")}`,
+      ];
   const mode = searchParams.get("sslmode");
   if (mode === null) return [];
   if (!SSL_MODES.some((known) => known === mode))
