@@ -9,7 +9,7 @@ import type { Store } from "../store/store.ts";
 import { BATCHES_AT_ONCE, createFeed } from "./event-feed.ts";
 import { anOwner, createPlaces, inTotal } from "./places.ts";
 import type { PlaceLimit } from "./places.ts";
-import { keyOfSession } from "./sessions.ts";
+import { isStillValid } from "./sessions.ts";
 
 const STREAMS_OF_A_KEY = 20;
 /** How long the rights to a call are cached: all listeners read a batch within this time. */
@@ -74,20 +74,8 @@ export function createEvents(options: EventsOptions) {
     readable: rights,
     /** Whether the key is still active and the session, if there is one, still open. */
     holds: (principal: Principal, session: string | undefined): Promise<boolean> =>
-      holds(options, principal, session),
+      isStillValid(store, principal, session, { idleMs: options.sessionIdleMs, isUse: false }),
   };
-}
-
-async function holds(
-  { store, sessionIdleMs: idleMs }: EventsOptions,
-  { key_id }: Principal,
-  session: string | undefined,
-): Promise<boolean> {
-  const found =
-    session === undefined
-      ? await store.apiKeys.find(key_id)
-      : await keyOfSession(store, session, { idleMs, isUse: false });
-  return found !== undefined;
 }
 
 const limitsOf = (maxStreams: number): PlaceLimit[] => [

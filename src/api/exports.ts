@@ -4,11 +4,15 @@ import type { TSchema } from "typebox";
 import { csvHeader, csvRecords } from "../model/csv.ts";
 import type { Column } from "../model/csv.ts";
 import type { Principal } from "../model/access.ts";
+import { AppError } from "../model/errors.ts";
 import { Type } from "../model/type.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Store } from "../store/store.ts";
 import { choice } from "./http/parameters.ts";
 import type { Media, StreamedAnswer } from "./http/streamed-answer.ts";
 import { anOwner, createPlaces, inTotal } from "./places.ts";
 import type { PlaceLimit } from "./places.ts";
+import { isStillValid } from "./sessions.ts";
 
 const FORMATS = ["csv", "ndjson"] as const;
 export type ExportFormat = (typeof FORMATS)[number];
@@ -27,6 +31,8 @@ export interface Pace {
 
 export interface Export {
   readonly principal: Principal;
+  /** The secret of the caller's session, if the request came with one. */
+  readonly session: string | undefined;
   readonly format: ExportFormat;
   /** The file's name without its extension: letters, digits and `-`. */
   readonly name: string;
@@ -50,7 +56,16 @@ const LIMITS: readonly PlaceLimit[] = [
 
 export type Exports = ReturnType<typeof createExports>;
 
-export function createExports() {
+/** How often to recheck the key and the session: an export ends within a minute after them. */
+const CHECK_EVERY_MS = 45_000;
+
+export interface ExportsOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly sessionIdleMs: number;
+}
+
+export function createExports(options: ExportsOptions) {
   const places = createPlaces(LIMITS);
   return {
     stream: (made: Export): StreamedAnswer => ({
@@ -59,13 +74,30 @@ export function createExports() {
       async *text() {
         const release = places.take(made.principal);
         try {
-          yield* textOf(made);
+          yield* whileValid(options, made, textOf(made));
         } finally {
           release();
         }
       },
     }),
   };
+}
+
+/** Throws once the key is revoked or the session has ended; an export keeps its session open. */
+async function* whileValid(
+  { store, clock, sessionIdleMs: idleMs }: ExportsOptions,
+  { principal, session }: Export,
+  text: AsyncIterable<string>,
+): AsyncGenerator<string> {
+  let checked = clock.monotonic();
+  for await (const part of text) {
+    if (clock.monotonic() - checked >= CHECK_EVERY_MS) {
+      if (!(await isStillValid(store, principal, session, { idleMs, isUse: true })))
+        throw new AppError("unauthenticated", "the key was revoked, or the session has ended");
+      checked = clock.monotonic();
+    }
+    yield part;
+  }
 }
 
 /**

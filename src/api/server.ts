@@ -86,7 +86,7 @@ export function createApi(deps: ApiDeps) {
   const { store, dispatcher, clock, log, config } = deps;
   const cursors = createCursors(config.cursorKey);
   const budgets = createBudgets(config.limits, clock);
-  const exports = createExports();
+  const exports = createExports({ ...config, store, clock });
   const events = createEvents({ ...config, store, clock, log });
   const endpoints = createEndpoints({
     store,

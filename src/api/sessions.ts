@@ -1,6 +1,7 @@
 // The sessions of the web pages: a cookie replaces an API key for up to 30 days, while it is used
 // and the key is active.
 import { hash, randomBytes } from "node:crypto";
+import type { Principal } from "../model/access.ts";
 import { DAY_MS, HOUR_MS } from "../model/periods.ts";
 import { createCron } from "../runtime/cron.ts";
 import type { Service } from "../runtime/lifecycle.ts";
@@ -35,6 +36,23 @@ export async function keyOfSession(
   if (found && isUse && now - found.last_used >= NOTE_USE_EVERY_MS)
     await store.sessions.use(hashOf(secret), now);
   return found?.key;
+}
+
+/**
+ * Whether an answer that lasts may go on: the caller's key is still active, and the session, if the
+ * request came with one, still open.
+ */
+export async function isStillValid(
+  store: Store,
+  { key_id }: Pick<Principal, "key_id">,
+  session: string | undefined,
+  use: Parameters<typeof keyOfSession>[2],
+): Promise<boolean> {
+  const found =
+    session === undefined
+      ? await store.apiKeys.find(key_id)
+      : await keyOfSession(store, session, use);
+  return found !== undefined;
 }
 
 export const closeSession = (store: Store, secret: string): Promise<void> =>

@@ -6,8 +6,10 @@ import { connect } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
+import { systemClock } from "../../src/runtime/clock.ts";
 import { createCall, startApi } from "../support/api.ts";
 import type { Caller, TestApi } from "../support/api.ts";
+import { createManualClock } from "../support/manual-clock.ts";
 import { aReport, aRun, T0 } from "../support/runs.ts";
 
 /** More than connections buffer: 250 results of over 64 KiB each. */
@@ -75,6 +77,19 @@ it("breaks the connection when it fails midway, and logs why in one line", async
   expect(await endOf(response)).toBe("ECONNRESET");
   expect(brokenOff(api)).toHaveLength(1);
   expect(brokenOff(api)[0]).toContain("no such table: results");
+});
+
+it("ends within a minute after its key is revoked", async () => {
+  const clock = createManualClock(systemClock.now());
+  const { api, path } = await exporting({ clock });
+  await using _ = api;
+  const owner = await api.caller("ann");
+  const response = await begin(api, path, owner);
+  await api.store.apiKeys.revoke(owner.key_id, null, clock.now());
+  await clock.advance(45_000);
+  expect(await endOf(response)).toBe("ECONNRESET");
+  expect(brokenOff(api)).toHaveLength(1);
+  expect(brokenOff(api)[0]).toContain("the key was revoked");
 });
 
 it("answers with an error when it fails before the first row", async () => {

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { addAbortSignal, Readable } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
-import { isUnavailable } from "../../model/errors.ts";
+import { AppError } from "../../model/errors.ts";
 import type { Logger } from "../../runtime/logger.ts";
 
 /** An answer sent while it is produced, as fast as the caller reads it. */
@@ -44,7 +44,7 @@ export async function sendStreamed(
     if (isSent) breakOff(reply);
     if (!isSent || ended.aborted) return;
     const line = { err, method, route: routeOptions.url };
-    log[isUnavailable(err) ? "warn" : "error"](line, "response aborted");
+    log[err instanceof AppError ? "warn" : "error"](line, "response aborted");
   });
   try {
     await once(stream, "readable");

@@ -42,7 +42,7 @@ const PERIODS = {
 };
 
 const HOW =
-  "Streamed as it is read; a failure breaks the connection. Each owner may run two exports at a time.";
+  "Streamed as it is read; a failure breaks the connection, and so does revoking the key or ending the session. Each owner may run two exports at a time.";
 
 const FILE_NAME = {
   "Content-Disposition": {
@@ -71,11 +71,12 @@ const resultExport = ({ store, exports }: EndpointDeps): Endpoint =>
     answer: ListedResultSchema,
     headers: FILE_NAME,
     media: mediaOf(ListedResultSchema, RESULT_COLUMNS),
-    async handle({ principal, params, query }) {
+    async handle({ principal, session, params, query }) {
       const call = await callSharing("results", store, principal, params.id);
       const filter = await filterOf(store, query);
       return exports.stream({
         principal,
+        session,
         format: query.format,
         name: `results-${call.id}`,
         columns: RESULT_COLUMNS,
@@ -105,7 +106,7 @@ const statExport = ({ store, exports }: EndpointDeps): Endpoint =>
     answer: Type.Union([StatEntrySchema, RawSchema]),
     headers: FILE_NAME,
     media: mediaOf(Type.Union([StatEntrySchema, RawSchema]), STAT_COLUMNS),
-    async handle({ principal, params, query }) {
+    async handle({ principal, session, params, query }) {
       const { format, kind, type, ...range } = query;
       const call = await callSharing("stats", store, principal, params.id);
       assertRange(range);
@@ -113,6 +114,7 @@ const statExport = ({ store, exports }: EndpointDeps): Endpoint =>
       const of = { call_id: call.id, location_id };
       return exports.stream({
         principal,
+        session,
         format,
         name: `stats-${call.id}`,
         columns: kind === "RAW" ? RAW_COLUMNS : STAT_COLUMNS,
@@ -145,11 +147,12 @@ const reportExport = ({ store, exports }: EndpointDeps): Endpoint =>
     answer: ReportStatSchema,
     headers: FILE_NAME,
     media: mediaOf(ReportStatSchema, REPORT_COLUMNS),
-    async handle({ principal, params, query }) {
+    async handle({ principal, session, params, query }) {
       const { document: report } = await visible(store, principal, reportResource, params.id);
       assertRange(query);
       return exports.stream({
         principal,
+        session,
         format: query.format,
         name: `report-${report.id}`,
         columns: REPORT_COLUMNS,
