@@ -129,7 +129,7 @@ export interface Bus {
 
   status(): BusStatus;
 
-  /** For the hub only. `now`: epoch milliseconds by a clock as right as the bus's server's. */
+  /** For the hub only. Ages on a server run until `now`: the hub's time, in epoch milliseconds. */
   backlog(now: number): Promise<readonly BusBacklog[]>;
 
   /** Undefined without a server. */
