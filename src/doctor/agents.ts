@@ -14,6 +14,8 @@ export interface AgentFacts {
   /** The hub's version. */
   readonly version: string;
   readonly agents: readonly ListedAgent[];
+  /** The ids of all locations. */
+  readonly locations: readonly string[];
   /** Number of deployments, by location. */
   readonly deployments: ReadonlyMap<string, number>;
   /** The only location that can have an agent: that of this process, without NATS. */
@@ -30,6 +32,7 @@ export const agentsCheck = (sources: Sources): Check => ({
       now: await database.now(),
       version: sources.version,
       agents: await database.agents.list(),
+      locations: (await database.locations.list()).map(({ id }) => id),
       deployments: await database.deployments(),
       only: natsUrls ? undefined : location,
     });
@@ -103,7 +106,7 @@ function adviceFor(location: string, only: string | undefined): string {
   return `set SONDE_LOCATION=${location}, or move its deployments to ${only}: without NATS, only the location of the process has an agent`;
 }
 
-function faultsOf(agent: ListedAgent, { now, version }: AgentFacts): Finding[] {
+function faultsOf(agent: ListedAgent, { now, version, locations }: AgentFacts): Finding[] {
   const name = `agent ${agent.agent_id} at ${agent.location_id}`;
   const state = agentStateOf(agent, now);
   const found: Finding[] = [];
@@ -116,6 +119,13 @@ function faultsOf(agent: ListedAgent, { now, version }: AgentFacts): Finding[] {
         "start it, or ignore this if you no longer need it: the hub forgets an agent after seven days",
       ),
     ];
+  if (!locations.includes(agent.location_id))
+    found.push(
+      warning(
+        `${name} gets no runs: there is no location ${agent.location_id}`,
+        `correct its SONDE_LOCATION, or create the location: \`sonde locations add ${agent.location_id}\``,
+      ),
+    );
   if (state === "STALE")
     found.push(
       warning(

@@ -54,6 +54,7 @@ describe("advice", () => {
       now: NOW,
       version: "1.1.0",
       agents: [],
+      locations: ["paris"],
       deployments: new Map([["paris", 3]]),
       only: undefined,
     });
@@ -71,6 +72,7 @@ describe("agents", () => {
       now: NOW,
       version: "1.1.0",
       agents,
+      locations: ["paris", "tokyo"],
       deployments: new Map([["paris", 3]]),
       only: undefined,
     }).map(textOf);
@@ -88,6 +90,12 @@ describe("agents", () => {
     ],
   ])("%o", (change, expected) => {
     expect(findings(anAgent(change))).toEqual([expected]);
+  });
+
+  it("are named at a location that does not exist", () => {
+    expect(findings(anAgent({}), anAgent({ agent_id: "agent-2", location_id: "pariss" }))).toEqual([
+      "warning: agent agent-2 at pariss gets no runs: there is no location pariss",
+    ]);
   });
 
   it("are missed where all are offline, draining or incompatible", () => {
@@ -110,6 +118,7 @@ describe("agents", () => {
       now: NOW,
       version: "1.1.0",
       agents: [anAgent({ condition: "draining" })],
+      locations: ["paris"],
       deployments: new Map([["paris", 3]]),
       only: undefined,
     });
@@ -124,7 +133,15 @@ describe("agents", () => {
     ["local", "set SONDE_LOCATION=paris, or move its deployments to local: without NATS, only"],
   ])("can be started where they work: with %s as the only location", (only, expected) => {
     const deployments = new Map([["paris", 3]]);
-    const [lonely] = agentFindings({ now: NOW, version: "1.1.0", agents: [], deployments, only });
+    const facts = {
+      now: NOW,
+      version: "1.1.0",
+      agents: [],
+      locations: ["paris"],
+      deployments,
+      only,
+    };
+    const [lonely] = agentFindings(facts);
     expect(lonely?.advice).toContain(expected);
   });
 
