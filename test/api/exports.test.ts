@@ -1,7 +1,7 @@
 // How exports are sent over real connections: whole or not at all.
 import { once } from "node:events";
 import { get } from "node:http";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
@@ -35,9 +35,14 @@ async function exporting(config: Parameters<typeof startApi>[0] = {}) {
   return { api, path: `/calls/${id}/results/export?format=ndjson` };
 }
 
+const bearer = ({ key }: Caller) => ({ authorization: `Bearer ${key}` });
+
 /** Sends the request, and waits for the headers of the answer. */
-async function begin(api: TestApi, path: string, as: Caller = api.ann): Promise<IncomingMessage> {
-  const headers = { authorization: `Bearer ${as.key}` };
+async function begin(
+  api: TestApi,
+  path: string,
+  headers: OutgoingHttpHeaders = bearer(api.ann),
+): Promise<IncomingMessage> {
   const request = get(`${api.api.address()}/api/2${path}`, { headers, agent: false });
   const [response] = (await once(request, "response")) as [IncomingMessage];
   return response;
@@ -84,12 +89,29 @@ it("ends within a minute after its key is revoked", async () => {
   const { api, path } = await exporting({ clock });
   await using _ = api;
   const owner = await api.caller("ann");
-  const response = await begin(api, path, owner);
+  const response = await begin(api, path, bearer(owner));
   await api.store.apiKeys.revoke(owner.key_id, null, clock.now());
   await clock.advance(45_000);
   expect(await endOf(response)).toBe("ECONNRESET");
   expect(brokenOff(api)).toHaveLength(1);
   expect(brokenOff(api)[0]).toContain("the key was revoked");
+});
+
+it("keeps its session open, and ends within a minute after it", async () => {
+  const clock = createManualClock(systemClock.now());
+  const { api, path } = await exporting({ clock, config: { sessionIdleMs: 100_000 } });
+  await using _ = api;
+  const opened = await api.send({ method: "POST", path: "/session/" });
+  const [cookie = ""] = String(opened.headers["set-cookie"]).split(";");
+  const [whole, cut] = [await begin(api, path, { cookie }), await begin(api, path, { cookie })];
+  await clock.advance(90_000);
+  expect(await endOf(whole)).toBe(RESULTS);
+  await clock.advance(20_000);
+  const headers = { cookie, "sec-fetch-site": "same-origin" };
+  expect((await api.send({ path: "/calls/", headers, as: null })).status).toBe(200);
+  await api.send({ method: "DELETE", path: "/session/", headers, as: null });
+  await clock.advance(45_000);
+  expect(await endOf(cut)).toBe("ECONNRESET");
 });
 
 it("answers with an error when it fails before the first row", async () => {
@@ -166,7 +188,7 @@ it("allows eight at a time over all owners", async () => {
   const body = { access: { results: true } };
   await api.send({ method: "PUT", path: `/calls/${id}/`, body });
   for (let n = 0; n < 8; n += 1)
-    expect((await begin(api, path, await api.caller(`owner ${n}`))).statusCode).toBe(200);
+    expect((await begin(api, path, bearer(await api.caller(`owner ${n}`)))).statusCode).toBe(200);
   const refused = await api.send({ path });
   expect([refused.status, refused.body["error_msg"]]).toEqual([
     429,
