@@ -165,19 +165,41 @@ it("ask again where no answer arrives, and make a call once", async () => {
 });
 
 it("promise no free second before the other deployments are known", async () => {
-  const { page } = await pages.open(`/calls/${await makeCall("Crowded")}`);
+  const { dialog, release } = await deployUnaware("Crowded");
+  await dialog.getByText("After the minute begins.").waitFor();
+  expect(await dialog.getByText("None of your deployments").count()).toBe(0);
+  release();
+  await dialog.getByText(/None of your deployments there is due at second \d+/).waitFor();
+});
+
+it("keep the delay in a focused field when another is proposed", async () => {
+  const other = { target_id: await makeCall("At second 0"), location_id: "local", frequency: 60 };
+  await make("/deployments/", { deployment: other });
+  const { page, dialog, release } = await deployUnaware("Typed");
+  const delay = dialog.getByLabel("Delay, in seconds");
+  await delay.focus();
+  release();
+  const proposed = dialog.getByRole("button", { name: /^Use \d+ s$/ });
+  await proposed.waitFor();
+  expect(await delay.inputValue()).toBe("0");
+  await page.keyboard.press("End");
+  await page.keyboard.type("7");
+  expect(await delay.inputValue()).toBe("07");
+  await proposed.click();
+  expect(await delay.inputValue()).not.toMatch(/^0/);
+});
+
+/** Opens the dialog that deploys a new call; it reads the other deployments once released. */
+async function deployUnaware(name: string) {
+  const { page } = await pages.open(`/calls/${await makeCall(name)}`);
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   await page.route("**/api/2/deployments/?*", async (route) => {
     await released;
     await route.continue();
   });
   await button(page, "Deploy").first().click();
-  const dialog = page.getByRole("dialog");
-  await dialog.getByText("After the minute begins.").waitFor();
-  expect(await dialog.getByText("None of your deployments").count()).toBe(0);
-  release();
-  await dialog.getByText(/None of your deployments there is due at second \d+/).waitFor();
-});
+  return { page, dialog: page.getByRole("dialog"), release };
+}
 
 it("leave open whether a workflow is deployed until that is known", async () => {
   await make("/workflows/", { meta: { name: "Undeployed" } });

@@ -1,4 +1,5 @@
 // The fields of a deployment: where, how often, how long after the trigger; and when it runs next.
+import { useState } from "preact/hooks";
 import { proposalAt, runsOfSaved, useOwnDeployments } from "../../deployments.ts";
 import type { Deployment } from "../../deployments.ts";
 import type { Proposal } from "../../../../src/model/spread.ts";
@@ -18,13 +19,23 @@ export interface Delay {
   readonly run_delay: string;
   /** Undefined: the other deployments are not known. */
   readonly proposal: Proposal | undefined;
+  /** Until it is released, no proposal replaces what the field shows: someone may be typing. */
+  readonly hold: () => void;
+  readonly release: () => void;
 }
 
 /** Returns the delay of the draft; until one is given, the proposed one. */
 export function useDelay(draft: DeploymentDraft, edited?: Deployment): Delay {
+  const [held, setHeld] = useState<string>();
   const others = useOwnDeployments()?.filter(({ id }) => id !== edited?.id);
   const proposal = others && proposalAt(draft.locations, Number(draft.frequency), others);
-  return { run_delay: draft.run_delay ?? String(proposal?.run_delay ?? 0), proposal };
+  const run_delay = draft.run_delay ?? held ?? String(proposal?.run_delay ?? 0);
+  return {
+    run_delay,
+    proposal,
+    hold: () => setHeld(run_delay),
+    release: () => setHeld(undefined),
+  };
 }
 
 interface DeployFieldsProps {
@@ -41,7 +52,11 @@ interface DeployFieldsProps {
 
 export function DeployFields(props: DeployFieldsProps) {
   const { isNew, deployments, draft, delay, faultAt, onChange } = props;
-  const { run_delay, proposal } = delay;
+  const { run_delay, proposal, hold, release } = delay;
+  const take = (proposed: number): void => {
+    release();
+    onChange({ run_delay: isNew ? undefined : String(proposed) });
+  };
   return (
     <>
       <DeployLocations
@@ -68,17 +83,11 @@ export function DeployFields(props: DeployFieldsProps) {
             <>
               {delayInWords(Number(run_delay))}{" "}
               {proposal && draft.locations.length > 0 && (
-                <Proposed
-                  {...proposal}
-                  given={run_delay}
-                  onTake={() =>
-                    onChange({ run_delay: isNew ? undefined : String(proposal.run_delay) })
-                  }
-                />
+                <Proposed {...proposal} given={run_delay} onTake={() => take(proposal.run_delay)} />
               )}
             </>
           }
-          input={{ inputMode: "numeric" }}
+          input={{ inputMode: "numeric", onFocus: hold, onBlur: release }}
           onInput={(value) => onChange({ run_delay: value })}
         />
         <BetweenCalls {...props} />
