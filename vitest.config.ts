@@ -15,7 +15,7 @@ const shared = {
   // Generous, for a busy machine; a passing test never waits this long.
   testTimeout: 120_000,
   hookTimeout: 120_000,
-  expect: { poll: { timeout: 10_000 } },
+  expect: { poll: { timeout: 25_000 } },
   // More workers than two processors serve: many files wait for servers and clocks.
   maxWorkers: 6,
 };
