@@ -13,7 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { rootCertificates } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -31,6 +31,7 @@ import {
 import type { DataFolder } from "../support/data-folder.ts";
 import { expectLedger } from "../support/deployments.ts";
 import { makeFolder, oneLine, runSonde, startSonde } from "../support/process.ts";
+import type { TestFolder } from "../support/process.ts";
 import { aReport, aRun } from "../support/runs.ts";
 import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
@@ -106,6 +107,23 @@ const newFolder = () => {
   return folder;
 };
 
+/**
+ * Kills the command that writes `file` before it has removed its temporary file; starts it again if
+ * it ends sooner than this process notices.
+ */
+async function killMidway({ path }: TestFolder, file: string, ...args: readonly string[]) {
+  const partials = () => partialsIn(dirname(file));
+  await until(async () => {
+    rmSync(file, { force: true });
+    const sonde = startSonde(args, { folder: path });
+    let hasEnded = false;
+    void sonde.exited.then(() => (hasEnded = true));
+    await until(() => expect(hasEnded || partials().length > 0).toBe(true));
+    await sonde.kill9();
+    expect(partials()).not.toEqual([]);
+  });
+}
+
 describe("sonde backup", { timeout: 120_000 }, () => {
   it("copies the database, and says what else to keep", async () => {
     const copy = join(filled.path, "copy.db");
@@ -156,11 +174,10 @@ describe("sonde backup", { timeout: 120_000 }, () => {
       expect(counted).toBe(results);
       expect(results).toBeGreaterThan(atFirst.results);
     }
-    const killed = startSonde(["backup", join(folder.path, "killed.db")], { folder: folder.path });
-    await until(() => expect(partialsIn(folder.path)).not.toEqual([]));
-    await killed.kill9();
-    expect(existsSync(join(folder.path, "killed.db"))).toBe(false);
-    await run(folder, "backup", join(folder.path, "killed.db"));
+    const killed = join(folder.path, "killed.db");
+    await killMidway(folder, killed, "backup", killed);
+    expect(existsSync(killed)).toBe(false);
+    await run(folder, "backup", killed);
     expect(partialsIn(folder.path)).toEqual([]);
     await writing.kill9();
     expect(sonde.log().filter(({ level }) => level === "error")).toEqual([]);
@@ -354,9 +371,7 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     using folder = newFolder();
     const database = join(folder.dataDir, "sonde.db");
     writeFileSync(join(folder.dataDir, "master-key"), filled.masterKey);
-    const killed = startSonde(["restore", backup], { folder: folder.path });
-    await until(() => expect(partialsIn(folder.dataDir)).not.toEqual([]));
-    await killed.kill9();
+    await killMidway(folder, database, "restore", backup);
     // The database is absent, or complete.
     if (existsSync(database)) expect(countsIn(database)).toEqual(countsIn(backup));
     expect(await run(folder, "restore", backup, "--force")).toMatchObject({ code: 0 });
