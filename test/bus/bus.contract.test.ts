@@ -6,6 +6,7 @@ import { ANSWER_MS, MAX_UNDER_WAY } from "../../src/bus/bus.ts";
 import type { Heartbeat } from "../../src/model/heartbeat.ts";
 import type { RunReport } from "../../src/model/result.ts";
 import type { Tick } from "../../src/model/tick.ts";
+import { undisturbed } from "../support/undisturbed.ts";
 import { until } from "../support/until.ts";
 import {
   ADAPTERS,
@@ -338,15 +339,20 @@ describe.each(ADAPTERS)("reports on the $name bus", ({ start }) => {
   it("of a burst are handed over together", async () => {
     await using fixture = await start();
     const bus = await fixture.join();
-    const { taken, handler } = recorder<readonly RunReport[]>();
-    await bus.consumeReports(handler);
     const location_id = newLocation();
-    const reports = Array.from({ length: 100 }, () => aRunReport(location_id));
-    await bus.publishReports(reports.slice(0, 50));
-    await delay(100); // longer than a lone report waits, shorter than a burst gathers
-    await bus.publishReports(reports.slice(50));
-    await until(() => expect(taken.flat()).toHaveLength(100));
-    expect(taken).toHaveLength(1);
+    // A stall of a second would end a batch early.
+    const batches = await undisturbed(async () => {
+      const { taken, handler } = recorder<readonly RunReport[]>();
+      const consumer = await bus.consumeReports(handler);
+      const reports = Array.from({ length: 100 }, () => aRunReport(location_id));
+      await bus.publishReports(reports.slice(0, 50));
+      await delay(100); // longer than a lone report waits, shorter than a burst gathers
+      await bus.publishReports(reports.slice(50));
+      await until(() => expect(taken.flat()).toHaveLength(100));
+      await consumer.drain();
+      return taken;
+    });
+    expect(batches).toHaveLength(1);
   });
 
   it("are all redelivered when the handler of their batch rejects", async () => {
