@@ -7,6 +7,7 @@ import { changesOf } from "./changes.ts";
 import { useSending } from "./form.ts";
 import type { Sending } from "./form.ts";
 import { announce } from "./announcement.tsx";
+import { useShown } from "./shown.ts";
 
 /** Someone else saved the object after it was opened here. */
 export interface Conflict {
@@ -58,6 +59,7 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
   const { base, draft, setDraft, latest, round, changes, isChanged, begin } = useDraft(options);
   const [isConflict, setConflict] = useState(false);
   const overwrites = useRef(false);
+  const isShown = useShown();
   const save = async (): Promise<void> => {
     const isOverwriting = overwrites.current;
     overwrites.current = false;
@@ -72,7 +74,8 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
         : await sendVersioned<T>("POST", path, { body: options.bodyOf(ready) });
       const typed = newerParts(latest.current, ready);
       begin(saved, typed);
-      if (Object.keys(typed).length === 0) await onSaved(saved);
+      if (!isShown()) await onReloaded();
+      else if (Object.keys(typed).length === 0) await onSaved(saved);
       else {
         announce("Saved, except for your changes since then");
         await onReloaded();

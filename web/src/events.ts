@@ -110,5 +110,14 @@ function readAgain(): void {
   const ids = changed;
   changed = new Set();
   timer = undefined;
-  void queries.invalidateQueries({ predicate: ({ queryKey }) => ids.has(queryKey[1]) });
+  void queries.invalidateQueries({
+    predicate: ({ queryKey, state }) => {
+      if (!ids.has(queryKey[1])) return false;
+      if (state.data === undefined || state.fetchStatus === "idle") return true;
+      // Its answer is on the way: each event would put it off. It is read again after that.
+      changed.add(queryKey[1]);
+      return false;
+    },
+  });
+  if (changed.size > 0) timer = setTimeout(readAgain, READ_AGAIN_EVERY_MS);
 }

@@ -37,10 +37,14 @@ export function useSending(
     }
   };
   const send = async (form: HTMLFormElement, button: HTMLElement | null): Promise<void> => {
+    const focused = document.activeElement;
     const missing = missingFrom(body, required);
     if (missing.length > 0) setRefusal({ faults: missing, body });
     else await attempt(save);
     requestAnimationFrame(() => {
+      const at = document.activeElement;
+      // The reader may be typing elsewhere by now.
+      if (at !== document.body && at !== focused && at !== button) return;
       const invalid = form.querySelector<HTMLElement>(INVALID);
       if (invalid) return invalid.focus();
       if (document.activeElement === document.body) button?.focus(); // lost while disabled

@@ -16,6 +16,7 @@ export interface Pages<T> {
   readonly rows: readonly T[] | undefined;
   readonly error: Error | null;
   readonly hasMore: boolean;
+  /** Whether more is being read. */
   readonly isReading: boolean;
   readonly readMore: () => void;
   readonly refetch: () => unknown;
@@ -49,14 +50,15 @@ export function useList<T>(
   useEffect(() => observer.subscribe(renderAgain), [observer]);
   const asked = JSON.stringify([key, path]);
   useLayoutEffect(() => observer.setOptions(options), [observer, asked]);
-  const { data, error, hasNextPage, isFetching, fetchNextPage, refetch } =
+  const { data, error, hasNextPage, isFetching, isFetchingNextPage, fetchNextPage, refetch } =
     observer.getOptimisticResult(queries.defaultQueryOptions(options) as never);
   return {
     rows: data?.pages.flatMap(({ results }) => results),
     error,
     hasMore: hasNextPage,
-    isReading: isFetching,
-    readMore: () => void fetchNextPage(),
+    isReading: isFetchingNextPage,
+    // It ends what is being read again: that follows.
+    readMore: () => void fetchNextPage().then(() => (isFetching ? refetch() : undefined)),
     refetch,
   };
 }

@@ -69,7 +69,8 @@ function useChoosing({
 }: Pick<ComboboxProps, "options" | "onOpen" | "onChoose">) {
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
-  const [active, setActive] = useState(0);
+  /** Options may come and go above it. Undefined: the first one. */
+  const [marked, setMarked] = useState<string>();
   const open = (): void => {
     onOpen?.();
     setOpen(true);
@@ -77,23 +78,23 @@ function useChoosing({
   const close = (): void => setOpen(false);
   const type = (typed: string): void => {
     setText(typed);
-    setActive(0);
+    setMarked(undefined);
     open();
   };
   const choose = (option: Option | undefined): void => {
     if (!option) return;
     setText("");
-    setActive(0);
+    setMarked(undefined);
     close();
     onChoose(option);
   };
-  const move = (to: number): void => {
+  const move = (to: number, shown: readonly Option[]): void => {
     open();
-    setActive(isOpen ? to : 0);
+    setMarked(isOpen ? shown[to]?.id : undefined);
   };
   const press = (event: KeyboardEvent, shown: readonly Option[]): void => {
     const to = moved(event, active, shown.length);
-    if (to !== undefined) move(to);
+    if (to !== undefined) move(to, shown);
     else if (!isOpen) return;
     else if (event.key === "Enter") choose(shown[active]);
     else if (event.key === "Escape") close();
@@ -103,6 +104,10 @@ function useChoosing({
   const found = isOpen
     ? (options ?? []).filter(({ name, note }) => matches([name, note], text))
     : [];
+  const active = Math.max(
+    0,
+    found.findIndex(({ id }) => id === marked),
+  );
   return { text, isOpen, active, found, open, close, type, choose, press };
 }
 

@@ -28,7 +28,10 @@ export function DeleteButton(props: DeleteButtonProps) {
     setFault(null); // of the last attempt
     setAsking(true);
   };
+  const isSending = useRef(false);
   const confirm = async (): Promise<void> => {
+    if (isSending.current) return;
+    isSending.current = true;
     try {
       await send("DELETE", path).catch((cause: unknown) => {
         const status = cause instanceof ApiError ? cause.status : undefined;
@@ -43,6 +46,8 @@ export function DeleteButton(props: DeleteButtonProps) {
       if (document.activeElement === document.body) focusMain();
     } catch (cause) {
       setFault(cause as Error);
+    } finally {
+      isSending.current = false;
     }
   };
   return (

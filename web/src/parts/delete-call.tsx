@@ -1,13 +1,13 @@
 // The button that deletes a call.
-import { useLocation } from "preact-iso";
 import type { Call } from "../../../src/model/call.ts";
 import { pathOf } from "../address.ts";
 import { invalidate } from "../queries.ts";
+import { useRouteFromHere } from "../shown.ts";
 import { DeleteButton } from "./delete-button.tsx";
 
 /** Leads to the list of calls. */
 export function DeleteCall({ call: { id, meta } }: { readonly call: Call }) {
-  const { route } = useLocation();
+  const route = useRouteFromHere();
   return (
     <DeleteButton
       what={`the call "${meta.name}"`}

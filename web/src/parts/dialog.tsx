@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import { inOneDirection } from "../direction.ts";
-import { Fault } from "./notice.tsx";
+import { Fault, Loading } from "./notice.tsx";
 
 interface DialogProps {
   readonly title: string;
@@ -65,6 +65,22 @@ export const FaultDialog = ({ title, error, retry, onClose }: FaultDialogProps) 
     <footer>
       <button class="button" type="button" onClick={onClose}>
         Close
+      </button>
+    </footer>
+  </Dialog>
+);
+
+interface LoadingDialogProps extends Pick<DialogProps, "title" | "onClose"> {
+  readonly what: string;
+}
+
+/** Stands for a dialog until its content is read: one that opened later would take the keys. */
+export const LoadingDialog = ({ title, what, onClose }: LoadingDialogProps) => (
+  <Dialog title={title} onClose={onClose}>
+    <Loading what={what} />
+    <footer>
+      <button class="button" type="button" onClick={onClose}>
+        Cancel
       </button>
     </footer>
   </Dialog>

@@ -43,6 +43,7 @@ export function LeaveGuard({
     return () => {
       watch.abort();
       release();
+      setLeave(undefined); // nothing is left to ask about
     };
   }, [isChanged]);
   if (!leave || !isChanged) return null;

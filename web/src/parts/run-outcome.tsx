@@ -36,7 +36,12 @@ export function RunOutcome({ kind, run }: RunOutcomeProps) {
   const ended = isEnded(data);
   useEffect(() => void invalidate(...LISTS[kind]), [ended, kind]);
   const shown = useRef<HTMLDivElement>(null);
-  useEffect(() => shown.current?.scrollIntoView({ block: "nearest" }), [ended]);
+  useEffect(() => {
+    const { top = 0, bottom = 0 } = shown.current?.getBoundingClientRect() ?? {};
+    // By then, the reader may have scrolled on.
+    if (ended && (bottom < 0 || top > innerHeight)) return;
+    shown.current?.scrollIntoView({ block: "nearest" });
+  }, [ended]);
   return (
     <div class="stack" ref={shown} aria-busy={!ended}>
       <Fault error={error} />

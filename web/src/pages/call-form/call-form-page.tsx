@@ -16,6 +16,7 @@ import "../../styles/call-form.css";
 import { CallEditor } from "./call-editor.tsx";
 import type { SavedCall } from "./call-editor.tsx";
 import { copyOf } from "./call-draft.ts";
+import { useRouteFromHere } from "../../shown.ts";
 
 const ABOVE = { to: "calls", name: "Calls" };
 const EDIT = "Edit a call";
@@ -25,7 +26,8 @@ let runsOnArrival: string | undefined;
 
 /** `calls/new`, and `calls/new?from=ID` for a copy. */
 export function NewCallPage() {
-  const { query, route } = useLocation();
+  const { query } = useLocation();
+  const route = useRouteFromHere();
   const from = query["from"];
   const { data: read, error, refetch } = useCall(from);
   const title = from === undefined ? "New call" : "Copy of a call";
@@ -53,7 +55,7 @@ export function NewCallPage() {
 
 /** `calls/ID/edit`. */
 export function EditCallPage({ params: { id } }: { readonly params: { readonly id: string } }) {
-  const { route } = useLocation();
+  const route = useRouteFromHere();
   const { data: read, error, refetch } = useCall(id);
   const [runs, setRuns] = useState(() => (runsOnArrival === id ? 1 : undefined));
   useEffect(() => {

@@ -17,6 +17,7 @@ import "../../styles/environment.css";
 import { VariableForm } from "./variable-form.tsx";
 import { variablePath } from "./variable.ts";
 import type { ShownVariable } from "./variable.ts";
+import { useRouteFromHere } from "../../shown.ts";
 
 /** Runs look here if they name no workspace, or theirs has no such variable. */
 const GLOBAL = "global";
@@ -29,7 +30,8 @@ interface Workspace {
 const changed = (): Promise<unknown> => invalidate(["environment"]);
 
 export function EnvironmentPage() {
-  const { query, route } = useLocation();
+  const { query } = useLocation();
+  const route = useRouteFromHere();
   const chosen = query["workspace"] ?? GLOBAL;
   const [edited, setEdited] = useState<ShownVariable | "new" | null>(null);
   const workspaces = useList<Workspace>(["environment"], "environment/");

@@ -7,6 +7,7 @@ import { announce } from "../../announcement.tsx";
 import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
 import { Field, TextField } from "../../parts/field.tsx";
 import type { FieldProps } from "../../parts/field.tsx";
+import { useWhileShown } from "../../shown.ts";
 import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { variablePath } from "./variable.ts";
@@ -21,23 +22,37 @@ interface VariableFormProps {
   readonly onClose: () => void;
 }
 
-export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormProps) {
-  const [workspace, setWorkspace] = useState(stored?.meta.workspace ?? at.workspace);
-  const [name, setName] = useState(stored?.workspace_variable.name ?? "");
-  const [value, setValue] = useState("");
+interface Draft {
+  readonly workspace: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+export function VariableForm({ stored, onSaved, ...at }: VariableFormProps) {
+  const onClose = useWhileShown(at.onClose);
+  const [draft, setDraft] = useState<Draft>({
+    workspace: stored?.meta.workspace ?? at.workspace,
+    name: stored?.workspace_variable.name ?? "",
+    value: "",
+  });
+  const latest = useRef(draft);
+  latest.current = draft;
+  const change = (part: Partial<Draft>): void => setDraft((now) => ({ ...now, ...part }));
+  const { workspace, name, value } = draft;
   /** The path of the variable that was sent last: it may exist, though no answer arrived. */
   const sent = useRef<string>(undefined);
   const { isBusy, submit, faultAt, faultBeside } = useSending(async () => {
     const path = variablePath(workspace, name);
     const isFirst = path !== sent.current;
     if (isFirst && !stored) await assertNew(workspace, name);
-    const change = isFirst && stored ? await changeOf(stored, path) : undefined;
+    const changed = isFirst && stored ? await changeOf(stored, path) : undefined;
     sent.current = path;
-    if (change)
+    if (changed)
       throw new Error(
-        `The variable has been ${change} elsewhere. Save again to set your value anyway`,
+        `The variable has been ${changed} elsewhere. Save again to set your value anyway`,
       );
     await send("POST", path, { body: { value } });
+    if (latest.current !== draft) return announce("Saved, except for your changes since then");
     announce(`Saved ${name}`);
     onClose();
     await onSaved(workspace);
@@ -48,31 +63,12 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
     <Dialog title={stored ? `Variable ${name}` : "New variable"} onClose={close}>
       <form class="stack" onSubmit={submit}>
         <LeaveGuard isChanged={isChanged} />
-        {!stored && (
-          <div class="fields">
-            <TextField
-              label="Workspace"
-              hint="A new name creates a workspace."
-              value={workspace}
-              fault={faultAt("workspace")}
-              input={{ required: true }}
-              onInput={setWorkspace}
-            />
-            <TextField
-              label="Name"
-              hint="Letters, digits and _; no leading digit."
-              value={name}
-              fault={faultAt("variable_name")}
-              input={{ required: true, spellcheck: false }}
-              onInput={setName}
-            />
-          </div>
-        )}
+        {!stored && <Names draft={draft} faultAt={faultAt} onChange={change} />}
         <ValueField
           label={stored ? "New value" : "Value"}
           value={value}
           fault={faultAt("value")}
-          onInput={setValue}
+          onInput={(typed) => change({ value: typed })}
         />
         <Fault error={faultBeside("workspace", "variable_name", "value")} />
         <DialogButtons verb="Save" isBusy={isBusy} onCancel={close} />
@@ -80,6 +76,33 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
     </Dialog>
   );
 }
+
+interface NamesProps {
+  readonly draft: Draft;
+  readonly faultAt: (name: string) => string | undefined;
+  readonly onChange: (part: Partial<Draft>) => void;
+}
+
+const Names = ({ draft: { workspace, name }, faultAt, onChange }: NamesProps) => (
+  <div class="fields">
+    <TextField
+      label="Workspace"
+      hint="A new name creates a workspace."
+      value={workspace}
+      fault={faultAt("workspace")}
+      input={{ required: true }}
+      onInput={(typed) => onChange({ workspace: typed })}
+    />
+    <TextField
+      label="Name"
+      hint="Letters, digits and _; no leading digit."
+      value={name}
+      fault={faultAt("variable_name")}
+      input={{ required: true, spellcheck: false }}
+      onInput={(typed) => onChange({ name: typed })}
+    />
+  </div>
+);
 
 const ValueField = ({
   label,

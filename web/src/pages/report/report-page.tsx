@@ -1,5 +1,4 @@
 // One report: creates, shows or edits it.
-import { useLocation } from "preact-iso";
 import type { Report } from "../../../../src/model/report.ts";
 import { pathOf } from "../../address.ts";
 import type { Versioned } from "../../api.ts";
@@ -12,6 +11,7 @@ import { has, isMine } from "../../session.ts";
 import "../../styles/reports.css";
 import { ReportForm } from "./report-form.tsx";
 import { ReportView } from "./report-view.tsx";
+import { useRouteFromHere } from "../../shown.ts";
 
 const ABOVE = { to: "reports", name: "Reports" };
 
@@ -25,7 +25,7 @@ export const ReportPage = ({ params: { id } }: Routed) =>
 export const ReportEditPage = ({ params: { id } }: Routed) => <Stored key={id} id={id} isEdited />;
 
 function NewReport() {
-  const { route } = useLocation();
+  const route = useRouteFromHere();
   const saved = async ({ id, meta }: Report): Promise<void> => {
     await invalidate(["reports"]);
     announce(`Created the report "${meta.name}"`);
@@ -67,7 +67,7 @@ interface EditProps {
 }
 
 function Edit({ stored, mayChange }: EditProps) {
-  const { route } = useLocation();
+  const route = useRouteFromHere();
   const { id, meta } = stored.object;
   const back = (): void => route(pathOf(`reports/${id}`), true);
   const saved = async (): Promise<void> => {

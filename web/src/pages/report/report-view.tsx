@@ -1,5 +1,4 @@
 // A report in one period: its groups side by side.
-import { useLocation } from "preact-iso";
 import { periodEnd } from "../../../../src/model/periods.ts";
 import type { Report } from "../../../../src/model/report.ts";
 import { pathOf, useAddress } from "../../address.ts";
@@ -17,6 +16,7 @@ import type { ReportPeriod, StatGroup } from "../../reports.ts";
 import { Export } from "./export.tsx";
 import { ReportControls } from "./report-controls.tsx";
 import { ReportGroup } from "./report-group.tsx";
+import { useRouteFromHere } from "../../shown.ts";
 
 /** The interval for refreshing a period until it has ended, and once more. */
 const GROWING_EVERY_MS = 60_000;
@@ -79,7 +79,7 @@ function ReportHead({
   mayChange,
   period,
 }: ReportViewProps & { readonly period: ReportPeriod }) {
-  const { route } = useLocation();
+  const route = useRouteFromHere();
   const deleted = async (): Promise<void> => {
     route(pathOf("reports"), true);
     await invalidate(["reports"]);

@@ -1,5 +1,4 @@
 // One Authentication Setting: a form for its owner, facts for others.
-import { useLocation } from "preact-iso";
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
 import type { Call } from "../../../../src/model/call.ts";
 import type { Token } from "../../../../src/model/token.ts";
@@ -15,6 +14,7 @@ import { has, isMine } from "../../session.ts";
 import "../../styles/settings.css";
 import { SettingFacts } from "./setting-facts.tsx";
 import { SettingForm } from "./setting-form.tsx";
+import { useRouteFromHere } from "../../shown.ts";
 
 const ABOVE = { to: "settings", name: "Authentication" };
 
@@ -23,7 +23,7 @@ export function SettingPage({ params }: { readonly params: { readonly id: string
 }
 
 function NewSetting() {
-  const { route } = useLocation();
+  const route = useRouteFromHere();
   const saved = async ({ id, meta }: ShownAuthSetting): Promise<void> => {
     await invalidate(["settings"]);
     announce(`Created the setting "${meta.name}"`);
@@ -48,7 +48,7 @@ function StoredSetting({ id }: { readonly id: string }) {
     ["settings", "stored", id],
     `auth/${encodeURIComponent(id)}/`,
   );
-  const { route } = useLocation();
+  const route = useRouteFromHere();
   if (!data)
     return (
       <>

@@ -5,7 +5,7 @@ import { useEditing } from "../../editing.ts";
 import { leaving } from "../../history-guard.ts";
 import { announce } from "../../announcement.tsx";
 import { ConflictDialog } from "../../parts/conflict-dialog.tsx";
-import { Dialog, DialogButtons, FaultDialog } from "../../parts/dialog.tsx";
+import { Dialog, DialogButtons, FaultDialog, LoadingDialog } from "../../parts/dialog.tsx";
 import { SelectField, TextField } from "../../parts/field.tsx";
 import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";
@@ -46,7 +46,9 @@ export function TokenForm({ stored, ...props }: TokenFormProps) {
   if (!stored || data) return <Fields title={title} stored={data} {...props} />;
   return error ? (
     <FaultDialog title={title} error={error} retry={refetch} onClose={props.onClose} />
-  ) : null;
+  ) : (
+    <LoadingDialog title={title} what="the token" onClose={props.onClose} />
+  );
 }
 
 interface FieldsProps extends Omit<TokenFormProps, "stored"> {

@@ -1,5 +1,4 @@
 // A workflow: its calls in order, its settings, and its runs. Its owner changes it here.
-import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import type { Workflow } from "../../../../src/model/workflow.ts";
 import { pathOf } from "../../address.ts";
@@ -17,11 +16,12 @@ import "../../styles/workflow.css";
 import { Editor } from "./editor.tsx";
 import { Reading } from "./reading.tsx";
 import { Runs } from "./runs.tsx";
+import { useRouteFromHere } from "../../shown.ts";
 
 const ABOVE = { to: "workflows", name: "Workflows" };
 
 export function NewWorkflowPage() {
-  const { route } = useLocation();
+  const route = useRouteFromHere();
   return (
     <>
       <PageHead
@@ -57,7 +57,7 @@ function Stored({ id }: { readonly id: string }) {
 }
 
 function Loaded({ stored }: { readonly stored: Versioned<Workflow> }) {
-  const { route } = useLocation();
+  const route = useRouteFromHere();
   const { id, meta } = stored.object;
   const target = { kind: "workflow", id, name: meta.name } as const;
   const mayChange = has("EDITOR") && isMine(meta);

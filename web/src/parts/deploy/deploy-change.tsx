@@ -12,7 +12,7 @@ import { ConflictDialog } from "../conflict-dialog.tsx";
 import { bodyOf, draftOf, SHOWN } from "./deploy-draft.ts";
 import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployFields, useDelay } from "./deploy-fields.tsx";
-import { Dialog, DialogButtons, FaultDialog } from "../dialog.tsx";
+import { Dialog, DialogButtons, FaultDialog, LoadingDialog } from "../dialog.tsx";
 import { LeaveGuard } from "../leave-guard.tsx";
 import { Fault } from "../notice.tsx";
 
@@ -31,7 +31,9 @@ export function DeployChange({ target, deployment: { id }, onClose }: DeployChan
   if (data) return <ChangeForm target={target} stored={data} onClose={onClose} />;
   return error ? (
     <FaultDialog title={titleOf(target)} error={error} retry={refetch} onClose={onClose} />
-  ) : null;
+  ) : (
+    <LoadingDialog title={titleOf(target)} what="the deployment" onClose={onClose} />
+  );
 }
 
 const titleOf = ({ name }: Target): string => `Change the deployment of ${name}`;

@@ -8,13 +8,14 @@ import { useSending } from "../../form.ts";
 import { leaving } from "../../history-guard.ts";
 import { nameOfLocation, useLacks, useLocations, useLocationsRead } from "../../locations.tsx";
 import { idOfDefault, listed } from "../../places.ts";
+import { useShown, useWhileShown } from "../../shown.ts";
 import { invalidate } from "../../queries.ts";
 import type { Target } from "../../runs.ts";
 import { announce } from "../../announcement.tsx";
 import { bodyOf, newDraft, SHOWN } from "./deploy-draft.ts";
 import type { DeploymentDraft } from "./deploy-draft.ts";
 import { DeployFields, useDelay } from "./deploy-fields.tsx";
-import { Dialog, DialogButtons, FaultDialog } from "../dialog.tsx";
+import { Dialog, DialogButtons, FaultDialog, LoadingDialog } from "../dialog.tsx";
 import { LeaveGuard } from "../leave-guard.tsx";
 import { Fault } from "../notice.tsx";
 
@@ -27,25 +28,25 @@ interface DeployDialogProps {
 export function DeployDialog(props: DeployDialogProps) {
   const { places, error: unread, refetch } = useLocationsRead();
   const { data, error } = useDeployments(props.target);
+  const title = titleOf(props.target);
   if (unread)
-    return (
-      <FaultDialog
-        title={`Deploy ${props.target.name}`}
-        error={unread}
-        retry={refetch}
-        onClose={props.onClose}
-      />
-    );
+    return <FaultDialog title={title} error={unread} retry={refetch} onClose={props.onClose} />;
   return places.length > 0 && (data || error) ? (
     <DeployForm {...props} deployments={data?.results ?? []} />
-  ) : null;
+  ) : (
+    <LoadingDialog title={title} what="the locations" onClose={props.onClose} />
+  );
 }
+
+const titleOf = ({ name }: Target): string => `Deploy ${name}`;
 
 interface DeployFormProps extends DeployDialogProps {
   readonly deployments: readonly Deployment[];
 }
 
-function DeployForm({ target, deployments, onClose }: DeployFormProps) {
+function DeployForm({ target, deployments, ...props }: DeployFormProps) {
+  const isShown = useShown();
+  const onClose = useWhileShown(props.onClose);
   const places = useLocations();
   const lackAt = useLacks();
   const [first] = useState(() => newDraft(deployments, idOfDefault(places)));
@@ -55,6 +56,7 @@ function DeployForm({ target, deployments, onClose }: DeployFormProps) {
   const save = async (run_delay: string): Promise<void> => {
     change({ run_delay });
     for (const [at, location_id] of draft.locations.entries()) {
+      if (!isShown()) return; // given up
       const body = bodyOf({ ...draft, run_delay }, target, location_id);
       await send("POST", "deployments/", { body });
       change({ locations: draft.locations.slice(at + 1) });
@@ -75,7 +77,7 @@ function DeployForm({ target, deployments, onClose }: DeployFormProps) {
   const isChanged = draft !== first;
   const close = (): void => (isChanged ? leaving(onClose) : onClose());
   return (
-    <Dialog title={`Deploy ${target.name}`} onClose={close}>
+    <Dialog title={titleOf(target)} onClose={close}>
       <form class="stack" onSubmit={sending.submit}>
         <LeaveGuard isChanged={isChanged} />
         <DeployFields

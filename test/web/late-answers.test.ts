@@ -1,0 +1,267 @@
+// What the pages do when answers arrive after the reader has gone on, in a real browser.
+import type { Page, Route } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startPages } from "../support/pages.ts";
+import { startTarget } from "../support/target-server.ts";
+import type { HttpTarget } from "../support/target-server.ts";
+
+let target: HttpTarget;
+let pages: Awaited<ReturnType<typeof startPages>>;
+
+beforeAll(async () => {
+  target = await startTarget();
+  const env = { SONDE_EGRESS_ALLOW: target.authority, SONDE_MAX_MANUAL_RUNS: "100" };
+  pages = await startPages({ env });
+});
+
+afterAll(async () => {
+  await pages?.[Symbol.asyncDispose]();
+  await target?.[Symbol.asyncDispose]();
+});
+
+const make = async (path: string, body: object): Promise<string> =>
+  (await pages.client.send<{ id: string }>("POST", path, body)).id;
+
+const makeCall = (name: string): Promise<string> =>
+  make("/calls/", { meta: { name }, request: { method: "GET", url: target.url } });
+
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+const named = (page: Page) => page.getByLabel("Name", { exact: true });
+
+/** Holds these requests back until they are released. */
+async function holdBack(
+  page: Page,
+  method: string,
+  url: string | RegExp,
+  answer = (route: Route): Promise<void> => route.continue(),
+) {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const sent: unknown[] = [];
+  await page.route(url, async (route) => {
+    if (route.request().method() !== method) return route.fallback();
+    sent.push(route.request().postData());
+    await released;
+    await answer(route).catch(() => undefined); // the page may have given it up
+  });
+  return { sent, release };
+}
+
+/** Begins a workflow on another page. */
+async function beginWorkflow(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Workflows", exact: true }).first().click();
+  await page.getByRole("link", { name: "New workflow" }).first().click();
+  await named(page).fill("Typed elsewhere");
+}
+
+/** Saves what was begun, which is still there. */
+async function saveWorkflow(page: Page): Promise<void> {
+  expect(await named(page).inputValue()).toBe("Typed elsewhere");
+  await button(page, "Create workflow").click();
+  await page.getByRole("heading", { name: "Typed elsewhere", level: 1 }).waitFor();
+}
+
+it("a saved call leaves the reader on the page that they went to", async () => {
+  const call = await makeCall("Saved late");
+  const { page } = await pages.open(`/calls/${call}/edit`);
+  await page.getByLabel("Description").fill("Typed");
+  const { release } = await holdBack(page, "PUT", `**/api/2/calls/${call}/`);
+  await button(page, "Save").click();
+  await page.getByRole("link", { name: "Workflows", exact: true }).first().click();
+  await button(page, "Leave").click();
+  await beginWorkflow(page);
+  const saved = page.waitForResponse((response) => response.request().method() === "PUT");
+  release();
+  await (await saved).finished();
+  // Whatever the page reads then, it has read before these.
+  for (let n = 0; n < 3; n += 1) await page.evaluate('fetch("/").then((answer) => answer.text())');
+  await saveWorkflow(page);
+});
+
+it("a deleted call leaves the reader on the page that they went to; Delete is sent once", async () => {
+  const { page } = await pages.open(`/calls/${await makeCall("Deleted late")}`);
+  const { sent, release } = await holdBack(page, "DELETE", "**/api/2/calls/*/");
+  await page.getByRole("button", { name: /^Delete the call/ }).click();
+  await button(page, "Delete").dblclick();
+  await page.keyboard.press("Escape");
+  await beginWorkflow(page);
+  release();
+  await page.getByText('Deleted the call "Deleted late"', { exact: true }).waitFor();
+  await saveWorkflow(page);
+  expect(sent).toHaveLength(1);
+});
+
+it("the question about leaving goes with the changes that it asks about", async () => {
+  const id = await make("/auth/", {
+    meta: { name: "Shop", domain: "example.com" },
+    settings: { auth_type: "BASIC" },
+  });
+  const { page } = await pages.open(`/settings/${id}`);
+  const description = page.getByLabel("Description");
+  await description.fill("Typed");
+  const { release } = await holdBack(page, "PUT", `**/api/2/auth/${id}/`);
+  await button(page, "Save").click();
+  await page.getByRole("link", { name: "Workflows", exact: true }).first().click();
+  const question = page.getByRole("heading", { name: "Leave without saving?" });
+  await question.waitFor();
+  release();
+  await question.waitFor({ state: "detached" });
+  await description.fill("Typed more");
+  await button(page, "Save").click();
+  await page.getByRole("status").getByText("Saved").waitFor();
+  expect(await question.count()).toBe(0);
+});
+
+it("a saved variable leaves the dialog of another open", async () => {
+  const { page } = await pages.open("/environment");
+  const dialog = page.getByRole("dialog");
+  await button(page, "New variable").click();
+  await dialog.getByLabel("Name").fill("FIRST");
+  await dialog.getByLabel("Value").fill("1");
+  const { release } = await holdBack(page, "POST", "**/api/2/environment/**");
+  await button(page, "Save").click();
+  await button(page, "Cancel").click();
+  await button(page, "Leave").click();
+  await button(page, "New variable").click();
+  await dialog.getByLabel("Name").fill("SECOND");
+  release();
+  await page.getByText("Saved FIRST", { exact: true }).waitFor();
+  await dialog.getByLabel("Value").fill("2");
+  await button(page, "Save").click();
+  await page.getByText("Saved SECOND", { exact: true }).waitFor();
+});
+
+it("a variable that is typed on while it is saved stays open", async () => {
+  const { page } = await pages.open("/environment");
+  const dialog = page.getByRole("dialog");
+  await button(page, "New variable").click();
+  await dialog.getByLabel("Name").fill("GROWING");
+  await dialog.getByLabel("Value").fill("1");
+  const { sent, release } = await holdBack(page, "POST", "**/api/2/environment/**");
+  await button(page, "Save").click();
+  await expect.poll(() => sent.length).toBe(1);
+  await dialog.getByLabel("Value").fill("12");
+  release();
+  await page.getByText("Saved, except for your changes since then").waitFor();
+  await button(page, "Save").click();
+  await page.getByText("Saved GROWING", { exact: true }).waitFor();
+  expect(sent).toEqual(['{"value":"1"}', '{"value":"12"}']);
+});
+
+it("a refusal does not move the focus of a reader who types on", async () => {
+  const call = await makeCall("Refused late");
+  const { page } = await pages.open(`/calls/${call}/edit`);
+  const body = JSON.stringify({ error_msg: "meta.name: is taken", error: 400 });
+  const { release } = await holdBack(page, "PUT", `**/api/2/calls/${call}/`, (route) =>
+    route.fulfill({ status: 400, body }),
+  );
+  await named(page).fill("Taken");
+  await button(page, "Save").click();
+  const description = page.getByLabel("Description");
+  await description.click();
+  await page.keyboard.type("abc");
+  release();
+  await page.getByText("is taken").waitFor();
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))");
+  await page.keyboard.type("def");
+  expect(await description.inputValue()).toBe("abcdef");
+});
+
+it("a dialog opens before its content is read, and takes no keys that were meant for the page", async () => {
+  const call = await makeCall("Deployed");
+  const deployment = await pages.client.deploy(call, { frequency: 60, location_id: "local" });
+  const { page } = await pages.open(`/calls/${call}`);
+  const { release } = await holdBack(page, "GET", `**/api/2/deployments/${deployment}/`);
+  await page.getByRole("button", { name: /^Edit the deployment/ }).click();
+  const dialog = page.getByRole("dialog", { name: "Change the deployment of Deployed" });
+  await dialog.getByText("Loading the deployment …").waitFor();
+  release();
+  await dialog.getByLabel("Runs").selectOption("every 6 hours");
+  await button(page, "Save").click();
+  await dialog.waitFor({ state: "detached" });
+});
+
+it("a deployment that was given up is not made at the other locations", async () => {
+  const call = await makeCall("Given up");
+  const { page } = await pages.open("/locations");
+  await page.route("**/api/2/agents/info", async (route) => {
+    const response = await route.fetch();
+    const info = (await response.json()) as AgentsInfo;
+    info.regions[0]?.locations.push("far", "near");
+    Object.assign(info.locations, { far: "far", near: "near" });
+    await route.fulfill({ response, json: info });
+  });
+  const { sent, release } = await holdBack(page, "POST", "**/api/2/deployments/", (route) =>
+    route.fulfill({ status: 201, json: {} }),
+  );
+  await page.goto(`${pages.api}/calls/${call}`);
+  await button(page, "Deploy").first().click();
+  const dialog = page.getByRole("dialog");
+  for (const place of ["far", "near"]) await dialog.getByLabel(place).check();
+  await button(page, "Deploy").last().click();
+  await expect.poll(() => sent.length).toBe(1);
+  await button(page, "Cancel").click();
+  await button(page, "Leave").click();
+  await dialog.waitFor({ state: "detached" });
+  const read = page.waitForResponse("**/api/2/deployments/call/**");
+  release();
+  await (await read).finished();
+  await page.reload();
+  await page.getByRole("heading", { name: "Given up", level: 1 }).waitFor();
+  expect(sent).toHaveLength(1);
+});
+
+interface AgentsInfo {
+  readonly regions: readonly { readonly locations: string[] }[];
+  readonly locations: Record<string, string>;
+}
+
+it("the mark of a combobox stays at its option when others arrive", async () => {
+  for (const name of ["Bravo", "Charlie", "Delta"]) await makeCall(name);
+  const { page } = await pages.open("/workflows/new");
+  await page.clock.install();
+  const field = page.getByRole("combobox", { name: "Add a call" });
+  await field.fill("a");
+  await page.getByRole("option", { name: "Charlie" }).waitFor();
+  await page.keyboard.press("Escape");
+  await makeCall("Alpha");
+  await page.clock.fastForward(31_000);
+  const { release } = await holdBack(page, "GET", "**/api/2/calls/?*");
+  await page.evaluate('dispatchEvent(new Event("visibilitychange"))');
+  await page.clock.runFor(100);
+  await field.click();
+  const marked = page.locator("[role=option][aria-selected=true]");
+  const other = page.locator("[role=option]").nth(1);
+  const name = await other.innerText();
+  await page.keyboard.press("ArrowDown");
+  expect(await marked.innerText()).toBe(name);
+  release();
+  await page.getByRole("option", { name: "Alpha" }).waitFor();
+  expect(await marked.innerText()).toBe(name);
+});
+
+it("Show more adds runs while the list is read again", async () => {
+  const call = await makeCall("Many runs");
+  const ended = async (): Promise<number> => {
+    const path = `/calls/${call}/results/?limit=100`;
+    const { results } = await pages.client.send<Runs>("GET", path);
+    return results.filter(({ meta }) => meta.result === "COMPLETE").length;
+  };
+  for (let n = 0; n < 40; n += 1) await pages.client.send("POST", `/calls/${call}/run`, {});
+  await expect.poll(ended).toBe(40);
+  const { page } = await pages.open(`/calls/${call}`);
+  const rows = page.locator("table.results tbody tr");
+  await expect.poll(() => rows.count()).toBe(25);
+  await page.getByText("Live", { exact: true }).first().waitFor();
+  const { sent, release } = await holdBack(page, "GET", /\/results\/\?order=desc.*limit=25/);
+  await pages.client.send("POST", `/calls/${call}/run`, {});
+  await expect.poll(() => sent.length).toBe(1);
+  await button(page, "Show more").click({ force: true });
+  await expect.poll(() => sent.length).toBeGreaterThan(1);
+  release();
+  await expect.poll(() => rows.count()).toBe(41);
+});
+
+interface Runs {
+  readonly results: readonly { readonly meta: { readonly result: string } }[];
+}

@@ -1,0 +1,36 @@
+// What answers may still do when they arrive after the reader has gone on.
+import { useLocation, useRoute } from "preact-iso";
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+/** Returns a function that tells whether its component is still shown. */
+export function useShown(): () => boolean {
+  const isShown = useRef(true);
+  useLayoutEffect(
+    () => () => {
+      isShown.current = false;
+    },
+    [],
+  );
+  return () => isShown.current;
+}
+
+/** Returns a function that does the same while its component is shown, and nothing afterwards. */
+export function useWhileShown<A extends readonly unknown[]>(
+  act: (...given: A) => unknown,
+): (...given: A) => void {
+  const isShown = useShown();
+  return (...given) => {
+    if (isShown()) act(...given);
+  };
+}
+
+/** Returns the router's `route`, which does nothing once the reader has left for another page. */
+export function useRouteFromHere(): (url: string, replace?: boolean) => void {
+  const { route } = useLocation();
+  const { path } = useRoute();
+  // A page is shown until the code of the next one is loaded.
+  const isHere = (): boolean => (location.pathname.replace(/\/+$/, "") || "/") === path;
+  return useWhileShown((url: string, replace?: boolean) => {
+    if (isHere()) route(url, replace);
+  });
+}
