@@ -74,9 +74,11 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
         : await sendVersioned<T>("POST", path, { body: options.bodyOf(ready) });
       const typed = newerParts(latest.current, ready);
       begin(saved, typed);
-      if (!isShown()) await onReloaded();
-      else if (Object.keys(typed).length === 0) await onSaved(saved);
-      else {
+      if (isShown() && Object.keys(typed).length === 0) await onSaved(saved);
+      else if (!isShown()) {
+        announce("Saved");
+        await onReloaded();
+      } else {
         announce("Saved, except for your changes since then");
         await onReloaded();
       }

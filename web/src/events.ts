@@ -98,6 +98,8 @@ function readEverythingAgain(): void {
 
 /** Ids of the calls, workflows and runs with new outcomes. */
 let changed = new Set<unknown>();
+/** Queries that were being read when they changed: to read them at once would begin them anew. */
+let postponed = new Set<string>();
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 function note({ call_id, workflow_id, workflow_result_id }: RecordedEvent): void {
@@ -108,16 +110,17 @@ function note({ call_id, workflow_id, workflow_result_id }: RecordedEvent): void
 /** Invalidates the queries with a changed id as the second part of the key: `["calls", id, …]`. */
 function readAgain(): void {
   const ids = changed;
+  const hashes = postponed;
   changed = new Set();
+  postponed = new Set();
   timer = undefined;
   void queries.invalidateQueries({
-    predicate: ({ queryKey, state }) => {
-      if (!ids.has(queryKey[1])) return false;
-      if (state.data === undefined || state.fetchStatus === "idle") return true;
-      // Its answer is on the way: each event would put it off. It is read again after that.
-      changed.add(queryKey[1]);
+    predicate: ({ queryKey, queryHash, state }) => {
+      if (!ids.has(queryKey[1]) && !hashes.has(queryHash)) return false;
+      if (state.fetchStatus !== "fetching") return true;
+      postponed.add(queryHash);
       return false;
     },
   });
-  if (changed.size > 0) timer = setTimeout(readAgain, READ_AGAIN_EVERY_MS);
+  if (postponed.size > 0) timer = setTimeout(readAgain, READ_AGAIN_EVERY_MS);
 }

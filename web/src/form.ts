@@ -37,7 +37,10 @@ export function useSending(
     }
   };
   const send = async (form: HTMLFormElement, button: HTMLElement | null): Promise<void> => {
-    const focused = document.activeElement;
+    let focused = document.activeElement;
+    requestAnimationFrame(() => {
+      focused = document.activeElement; // once a dialog that sends the form is closed
+    });
     const missing = missingFrom(body, required);
     if (missing.length > 0) setRefusal({ faults: missing, body });
     else await attempt(save);

@@ -57,8 +57,10 @@ export function useList<T>(
     error,
     hasMore: hasNextPage,
     isReading: isFetchingNextPage,
-    // It ends what is being read again: that follows.
-    readMore: () => void fetchNextPage().then(() => (isFetching ? refetch() : undefined)),
+    readMore: () => {
+      const cancelled = isFetching ? { queryKey: options.queryKey } : undefined;
+      void fetchNextPage().then(() => cancelled && queries.invalidateQueries(cancelled));
+    },
     refetch,
   };
 }

@@ -24,13 +24,20 @@ export function useWhileShown<A extends readonly unknown[]>(
   };
 }
 
-/** Returns the router's `route`, which does nothing once the reader has left for another page. */
-export function useRouteFromHere(): (url: string, replace?: boolean) => void {
+/**
+ * Returns the router's `route`, which does nothing once the reader has left for another page. It
+ * tells whether it went.
+ */
+export function useRouteFromHere(): (url: string, replace?: boolean) => boolean {
   const { route } = useLocation();
   const { path } = useRoute();
+  const isShown = useShown();
   // A page is shown until the code of the next one is loaded.
-  const isHere = (): boolean => (location.pathname.replace(/\/+$/, "") || "/") === path;
-  return useWhileShown((url: string, replace?: boolean) => {
-    if (isHere()) route(url, replace);
-  });
+  const isHere = (): boolean =>
+    isShown() && (location.pathname.replace(/\/+$/, "") || "/") === path;
+  return (url, replace) => {
+    const goes = isHere();
+    if (goes) route(url, replace);
+    return goes;
+  };
 }

@@ -69,7 +69,7 @@ function useChoosing({
 }: Pick<ComboboxProps, "options" | "onOpen" | "onChoose">) {
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
-  /** Options may come and go above it. Undefined: the first one. */
+  /** The id of the marked option, since others may come and go above it. Undefined: the first. */
   const [marked, setMarked] = useState<string>();
   const open = (): void => {
     onOpen?.();
@@ -106,7 +106,7 @@ function useChoosing({
     : [];
   const active = Math.max(
     0,
-    found.findIndex(({ id }) => id === marked),
+    found.slice(0, MOST_SHOWN).findIndex(({ id }) => id === marked),
   );
   return { text, isOpen, active, found, open, close, type, choose, press };
 }

@@ -33,8 +33,8 @@ export function NewCallPage() {
   const title = from === undefined ? "New call" : "Copy of a call";
   if (!has("EDITOR")) return <ReadsOnly title={title} />;
   const saved = ({ object, isToRun }: SavedCall): void => {
-    if (isToRun) runsOnArrival = object.id;
-    route(pathOf(isToRun ? `calls/${object.id}/edit` : `calls/${object.id}`), true);
+    const to = isToRun ? `calls/${object.id}/edit` : `calls/${object.id}`;
+    if (route(pathOf(to), true) && isToRun) runsOnArrival = object.id;
   };
   return (
     <>
@@ -71,8 +71,10 @@ export function EditCallPage({ params: { id } }: { readonly params: { readonly i
     );
   const { object: call } = read;
   if (!isMine(call.meta)) return <NotMine call={call} />;
-  const saved = ({ isToRun }: SavedCall): void =>
-    isToRun ? setRuns((runs ?? 0) + 1) : route(pathOf(`calls/${id}`), true);
+  const saved = ({ isToRun }: SavedCall): void => {
+    if (isToRun) setRuns((runs ?? 0) + 1);
+    else route(pathOf(`calls/${id}`), true);
+  };
   const target = { kind: "call", id, name: call.meta.name } as const;
   return (
     <>

@@ -35,9 +35,9 @@ export function EnvironmentPage() {
   const chosen = query["workspace"] ?? GLOBAL;
   const [edited, setEdited] = useState<ShownVariable | "new" | null>(null);
   const workspaces = useList<Workspace>(["environment"], "environment/");
-  const saved = async (workspace: string): Promise<void> => {
+  const saved = async (workspace: string, isDone: boolean): Promise<void> => {
     await changed();
-    if (workspace !== chosen) route(urlOf(workspace));
+    if (isDone && workspace !== chosen) route(urlOf(workspace));
   };
   return (
     <>

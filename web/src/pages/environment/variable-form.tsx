@@ -7,7 +7,7 @@ import { announce } from "../../announcement.tsx";
 import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
 import { Field, TextField } from "../../parts/field.tsx";
 import type { FieldProps } from "../../parts/field.tsx";
-import { useWhileShown } from "../../shown.ts";
+import { useShown, useWhileShown } from "../../shown.ts";
 import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { variablePath } from "./variable.ts";
@@ -18,7 +18,8 @@ interface VariableFormProps {
   readonly stored: ShownVariable | undefined;
   /** The initial workspace of a new variable. */
   readonly workspace: string;
-  readonly onSaved: (workspace: string) => unknown;
+  /** `isDone`: the reader has neither left the form nor typed on meanwhile. */
+  readonly onSaved: (workspace: string, isDone: boolean) => unknown;
   readonly onClose: () => void;
 }
 
@@ -29,6 +30,7 @@ interface Draft {
 }
 
 export function VariableForm({ stored, onSaved, ...at }: VariableFormProps) {
+  const isShown = useShown();
   const onClose = useWhileShown(at.onClose);
   const [draft, setDraft] = useState<Draft>({
     workspace: stored?.meta.workspace ?? at.workspace,
@@ -52,10 +54,11 @@ export function VariableForm({ stored, onSaved, ...at }: VariableFormProps) {
         `The variable has been ${changed} elsewhere. Save again to set your value anyway`,
       );
     await send("POST", path, { body: { value } });
-    if (latest.current !== draft) return announce("Saved, except for your changes since then");
-    announce(`Saved ${name}`);
-    onClose();
-    await onSaved(workspace);
+    const isNewer = isShown() && latest.current !== draft;
+    const isDone = isShown() && !isNewer;
+    announce(isNewer ? "Saved, except for your changes since then" : `Saved ${name}`);
+    if (isDone) onClose();
+    await onSaved(workspace, isDone);
   });
   const isChanged = value !== "" || (!stored && (name !== "" || workspace !== at.workspace));
   const close = (): void => (isChanged ? leaving(onClose) : onClose());

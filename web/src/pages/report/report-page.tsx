@@ -69,7 +69,7 @@ interface EditProps {
 function Edit({ stored, mayChange }: EditProps) {
   const route = useRouteFromHere();
   const { id, meta } = stored.object;
-  const back = (): void => route(pathOf(`reports/${id}`), true);
+  const back = (): void => void route(pathOf(`reports/${id}`), true);
   const saved = async (): Promise<void> => {
     announce("Saved");
     await invalidate(["reports"]);

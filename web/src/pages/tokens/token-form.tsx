@@ -36,7 +36,7 @@ interface PartProps {
   readonly faultAt: (path: string) => string | undefined;
 }
 
-/** Reads a stored token again, with its version: the list may be older. Opens once it is read. */
+/** Reads a stored token again, with its version: the list may be older. */
 export function TokenForm({ stored, ...props }: TokenFormProps) {
   const { data, error, refetch } = useVersioned<ShownToken>(
     ["tokens", "stored", stored?.id],

@@ -22,7 +22,7 @@ interface DeployChangeProps {
   readonly onClose: () => void;
 }
 
-/** Reads the deployment again, with its version: the list may be older. Opens once it is read. */
+/** Reads the deployment again, with its version: the list may be older. */
 export function DeployChange({ target, deployment: { id }, onClose }: DeployChangeProps) {
   const { data, error, refetch } = useVersioned<Deployment>(
     ["deployments", "stored", id],

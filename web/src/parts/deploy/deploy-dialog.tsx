@@ -1,6 +1,6 @@
 // Creates deployments, one per chosen location.
 import { overviewKey } from "../../call-overview.ts";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { send } from "../../api.ts";
 import { useDeployments } from "../../deployments.ts";
 import type { Deployment } from "../../deployments.ts";
@@ -24,17 +24,19 @@ interface DeployDialogProps {
   readonly onClose: () => void;
 }
 
-/** Opens once the locations and the target's deployments are known. */
+/** Shows the form once the locations and the target's deployments are known. */
 export function DeployDialog(props: DeployDialogProps) {
   const { places, error: unread, refetch } = useLocationsRead();
   const { data, error } = useDeployments(props.target);
   const title = titleOf(props.target);
+  const isKnown = useRef(false); // from then on, the form stays, whatever is read again
+  isKnown.current ||= places.length > 0 && (data !== undefined || error !== null);
   if (unread)
     return <FaultDialog title={title} error={unread} retry={refetch} onClose={props.onClose} />;
-  return places.length > 0 && (data || error) ? (
+  return isKnown.current ? (
     <DeployForm {...props} deployments={data?.results ?? []} />
   ) : (
-    <LoadingDialog title={title} what="the locations" onClose={props.onClose} />
+    <LoadingDialog title={title} what="the deployments" onClose={props.onClose} />
   );
 }
 

@@ -57,6 +57,10 @@ export function DeployFields(props: DeployFieldsProps) {
     release();
     onChange({ run_delay: isNew ? undefined : String(proposed) });
   };
+  const leave = ({ currentTarget, relatedTarget }: FocusEvent): void => {
+    const field = (currentTarget as Element).closest(".field");
+    if (!field?.contains(relatedTarget as Node | null)) release(); // not for the button beside it
+  };
   return (
     <>
       <DeployLocations
@@ -87,7 +91,7 @@ export function DeployFields(props: DeployFieldsProps) {
               )}
             </>
           }
-          input={{ inputMode: "numeric", onFocus: hold, onBlur: release }}
+          input={{ inputMode: "numeric", onFocus: hold, onBlur: leave }}
           onInput={(value) => onChange({ run_delay: value })}
         />
         <BetweenCalls {...props} />
