@@ -6,10 +6,12 @@ import { startTarget } from "../support/target-server.ts";
 import type { HttpTarget } from "../support/target-server.ts";
 
 let target: HttpTarget;
+/** The target answers once this resolves. */
+let answering = Promise.resolve();
 let pages: Awaited<ReturnType<typeof startPages>>;
 
 beforeAll(async () => {
-  target = await startTarget();
+  target = await startTarget((_, response) => void answering.then(() => response.end("ok")));
   const env = { SONDE_EGRESS_ALLOW: target.authority, SONDE_MAX_MANUAL_RUNS: "100" };
   pages = await startPages({ env });
 });
@@ -116,18 +118,22 @@ it("the question about leaving goes with the changes that it asks about", async 
   expect(await question.count()).toBe(0);
 });
 
-it("a saved variable leaves the dialog of another open", async () => {
-  const { page } = await pages.open("/environment");
+async function beginVariable(page: Page, name: string) {
   const dialog = page.getByRole("dialog");
   await button(page, "New variable").click();
-  await dialog.getByLabel("Name").fill("FIRST");
+  await dialog.getByLabel("Name").fill(name);
   await dialog.getByLabel("Value").fill("1");
+  return dialog;
+}
+
+it("a saved variable leaves the dialog of another open", async () => {
+  const { page } = await pages.open("/environment");
+  const dialog = await beginVariable(page, "FIRST");
   const { release } = await holdBack(page, "POST", "**/api/2/environment/**");
   await button(page, "Save").click();
   await button(page, "Cancel").click();
   await button(page, "Leave").click();
-  await button(page, "New variable").click();
-  await dialog.getByLabel("Name").fill("SECOND");
+  await beginVariable(page, "SECOND");
   release();
   await page.getByText("Saved FIRST", { exact: true }).waitFor();
   await dialog.getByLabel("Value").fill("2");
@@ -137,10 +143,7 @@ it("a saved variable leaves the dialog of another open", async () => {
 
 it("a variable that is typed on while it is saved stays open", async () => {
   const { page } = await pages.open("/environment");
-  const dialog = page.getByRole("dialog");
-  await button(page, "New variable").click();
-  await dialog.getByLabel("Name").fill("GROWING");
-  await dialog.getByLabel("Value").fill("1");
+  const dialog = await beginVariable(page, "GROWING");
   const { sent, release } = await holdBack(page, "POST", "**/api/2/environment/**");
   await button(page, "Save").click();
   await expect.poll(() => sent.length).toBe(1);
@@ -171,7 +174,7 @@ it("a refusal does not move the focus of a reader who types on", async () => {
   expect(await description.inputValue()).toBe("abcdef");
 });
 
-it("a dialog opens before its content is read, and takes no keys that were meant for the page", async () => {
+it("a dialog opens at once, before its content is read", async () => {
   const call = await makeCall("Deployed");
   const deployment = await pages.client.deploy(call, { frequency: 60, location_id: "local" });
   const { page } = await pages.open(`/calls/${call}`);
@@ -243,26 +246,69 @@ it("the mark of a combobox stays at its option when others arrive", async () => 
   expect(await marked.innerText()).toBe(name);
 });
 
-it("Show more adds runs while the list is read again", async () => {
-  const call = await makeCall("Many runs");
+const RUNS_SHOWN = /\/results\/\?order=desc.*limit=25/;
+
+const run = (call: string) => pages.client.send("POST", `/calls/${call}/run`, {});
+
+/** Makes a call, so many runs of it, and opens its page. */
+async function openRuns(name: string, runs: number) {
+  const call = await makeCall(name);
   const ended = async (): Promise<number> => {
     const path = `/calls/${call}/results/?limit=100`;
     const { results } = await pages.client.send<Runs>("GET", path);
     return results.filter(({ meta }) => meta.result === "COMPLETE").length;
   };
-  for (let n = 0; n < 40; n += 1) await pages.client.send("POST", `/calls/${call}/run`, {});
-  await expect.poll(ended).toBe(40);
+  for (let n = 0; n < runs; n += 1) await run(call);
+  await expect.poll(ended).toBe(runs);
   const { page } = await pages.open(`/calls/${call}`);
   const rows = page.locator("table.results tbody tr");
-  await expect.poll(() => rows.count()).toBe(25);
+  await expect.poll(() => rows.count()).toBe(Math.min(runs, 25));
   await page.getByText("Live", { exact: true }).first().waitFor();
-  const { sent, release } = await holdBack(page, "GET", /\/results\/\?order=desc.*limit=25/);
-  await pages.client.send("POST", `/calls/${call}/run`, {});
+  return { call, page, rows };
+}
+
+it("a list that is being read again is not begun anew with each result", async () => {
+  const { call, page, rows } = await openRuns("Steady", 2);
+  const { sent, release } = await holdBack(page, "GET", RUNS_SHOWN);
+  let others = 0; // what else of the call is read with each result
+  page.on("request", (request) => {
+    if (request.url().endsWith(`/calls/${call}/overview/`)) others += 1;
+  });
+  await run(call);
+  await expect.poll(() => [sent.length, others]).toEqual([1, 1]);
+  await run(call);
+  await expect.poll(() => others).toBe(2);
+  expect(sent).toHaveLength(1);
+  release();
+  await expect.poll(() => rows.count()).toBe(4);
+});
+
+it("Show more adds runs while the list is read again", async () => {
+  const { call, page, rows } = await openRuns("Many runs", 40);
+  const { sent, release } = await holdBack(page, "GET", RUNS_SHOWN);
+  await run(call);
   await expect.poll(() => sent.length).toBe(1);
   await button(page, "Show more").click({ force: true });
   await expect.poll(() => sent.length).toBeGreaterThan(1);
   release();
   await expect.poll(() => rows.count()).toBe(41);
+});
+
+it("a run that ends leaves the page where the reader has scrolled", async () => {
+  const { page, rows } = await openRuns("Scrolled", 25);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  answering = promise;
+  await button(page, "Run now").first().click();
+  await page.getByText(/since it was queued/).waitFor();
+  await page.evaluate("scrollTo(0, document.body.scrollHeight)");
+  resolve();
+  await page.getByText("Open this result").waitFor({ state: "attached" });
+  await readOn(page);
+  const isInView = await rows.last().evaluate((row) => {
+    const { top, bottom } = row.getBoundingClientRect();
+    return bottom > 0 && top < row.ownerDocument.documentElement.clientHeight;
+  });
+  expect(isInView).toBe(true);
 });
 
 interface Runs {

@@ -14,16 +14,6 @@ export function useShown(): () => boolean {
   return () => isShown.current;
 }
 
-/** Returns a function that does the same while its component is shown, and nothing afterwards. */
-export function useWhileShown<A extends readonly unknown[]>(
-  act: (...given: A) => unknown,
-): (...given: A) => void {
-  const isShown = useShown();
-  return (...given) => {
-    if (isShown()) act(...given);
-  };
-}
-
 /**
  * Returns the router's `route`, which does nothing once the reader has left for another page. It
  * tells whether it went.

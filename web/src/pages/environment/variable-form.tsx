@@ -7,7 +7,7 @@ import { announce } from "../../announcement.tsx";
 import { Dialog, DialogButtons } from "../../parts/dialog.tsx";
 import { Field, TextField } from "../../parts/field.tsx";
 import type { FieldProps } from "../../parts/field.tsx";
-import { useShown, useWhileShown } from "../../shown.ts";
+import { useShown } from "../../shown.ts";
 import { LeaveGuard } from "../../parts/leave-guard.tsx";
 import { Fault } from "../../parts/notice.tsx";
 import { variablePath } from "./variable.ts";
@@ -29,9 +29,8 @@ interface Draft {
   readonly value: string;
 }
 
-export function VariableForm({ stored, onSaved, ...at }: VariableFormProps) {
+export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormProps) {
   const isShown = useShown();
-  const onClose = useWhileShown(at.onClose);
   const [draft, setDraft] = useState<Draft>({
     workspace: stored?.meta.workspace ?? at.workspace,
     name: stored?.workspace_variable.name ?? "",

@@ -8,7 +8,7 @@ import { useSending } from "../../form.ts";
 import { leaving } from "../../history-guard.ts";
 import { nameOfLocation, useLacks, useLocations, useLocationsRead } from "../../locations.tsx";
 import { idOfDefault, listed } from "../../places.ts";
-import { useShown, useWhileShown } from "../../shown.ts";
+import { useShown } from "../../shown.ts";
 import { invalidate } from "../../queries.ts";
 import type { Target } from "../../runs.ts";
 import { announce } from "../../announcement.tsx";
@@ -46,9 +46,8 @@ interface DeployFormProps extends DeployDialogProps {
   readonly deployments: readonly Deployment[];
 }
 
-function DeployForm({ target, deployments, ...props }: DeployFormProps) {
+function DeployForm({ target, deployments, onClose }: DeployFormProps) {
   const isShown = useShown();
-  const onClose = useWhileShown(props.onClose);
   const places = useLocations();
   const lackAt = useLacks();
   const [first] = useState(() => newDraft(deployments, idOfDefault(places)));
@@ -72,7 +71,7 @@ function DeployForm({ target, deployments, ...props }: DeployFormProps) {
         lacking.length > 0 ? `. No agent accepts runs at ${namesOf(lacking)}` : ""
       }`,
     );
-    onClose();
+    if (isShown()) onClose();
   };
   const delay = useDelay(draft);
   const sending = useSending(() => save(delay.run_delay));
