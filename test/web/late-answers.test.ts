@@ -1,5 +1,5 @@
 // What the pages do when answers arrive after the reader has gone on, in a real browser.
-import type { Page, Route } from "playwright-core";
+import type { Locator, Page, Route } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { startPages } from "../support/pages.ts";
 import { startTarget } from "../support/target-server.ts";
@@ -67,6 +67,54 @@ async function saveWorkflow(page: Page): Promise<void> {
   await button(page, "Create workflow").click();
   await page.getByRole("heading", { name: "Typed elsewhere", level: 1 }).waitFor();
 }
+
+/** Makes the second click of a double click; what it sends is sent afterwards. */
+async function clickAgain(page: Page, locator: Locator): Promise<void> {
+  const { x, y, width, height } = (await locator.boundingBox()) ?? expect.fail("it is not shown");
+  await page.mouse.move(x + width / 2, y + height / 2);
+  await page.mouse.down({ clickCount: 2 });
+  await page.mouse.up({ clickCount: 2 });
+  await readOn(page);
+}
+
+it("a double click orders one run, even if the first click is answered in between", async () => {
+  const call = await makeCall("Clicked twice");
+  const { page } = await pages.open(`/calls/${call}`);
+  let orders = 0;
+  page.on("request", (request) => {
+    if (request.url().endsWith(`/calls/${call}/run`)) orders += 1;
+  });
+  const hasRun = async (times: number): Promise<void> => {
+    await expect.poll(() => endedRuns(call)).toBe(times);
+    await page.getByText("Open this result").waitFor();
+    expect(orders).toBe(times);
+  };
+  const [head, again] = [button(page, "Run now"), button(page, "Run again")];
+  const panel = page.getByRole("region", { name: "Run now" });
+  await panel.getByRole("button", { name: "Run now" }).click();
+  await hasRun(1);
+  await clickAgain(page, again);
+  expect(orders).toBe(1);
+  await again.click();
+  await hasRun(2);
+  await page.keyboard.press("Enter");
+  await hasRun(3);
+  await head.focus();
+  await page.keyboard.press("Enter");
+  await hasRun(4);
+  expect(await panel.evaluate((element) => element.matches(":focus"))).toBe(true);
+  await head.click();
+  await hasRun(5);
+  await clickAgain(page, head);
+  expect(orders).toBe(5);
+
+  await page.goto(`${pages.api}/calls/${call}/edit`);
+  const save = button(page, "Save and run");
+  await save.click();
+  await hasRun(6);
+  await clickAgain(page, save);
+  expect(orders).toBe(6);
+});
 
 it("a saved call leaves the reader on the page that they went to", async () => {
   const call = await makeCall("Saved late");
@@ -250,16 +298,17 @@ const RUNS_SHOWN = /\/results\/\?order=desc.*limit=25/;
 
 const run = (call: string) => pages.client.send("POST", `/calls/${call}/run`, {});
 
+async function endedRuns(call: string): Promise<number> {
+  const path = `/calls/${call}/results/?limit=100`;
+  const { results } = await pages.client.send<Runs>("GET", path);
+  return results.filter(({ meta }) => meta.result === "COMPLETE").length;
+}
+
 /** Makes a call, so many runs of it, and opens its page. */
 async function openRuns(name: string, runs: number) {
   const call = await makeCall(name);
-  const ended = async (): Promise<number> => {
-    const path = `/calls/${call}/results/?limit=100`;
-    const { results } = await pages.client.send<Runs>("GET", path);
-    return results.filter(({ meta }) => meta.result === "COMPLETE").length;
-  };
   for (let n = 0; n < runs; n += 1) await run(call);
-  await expect.poll(ended).toBe(runs);
+  await expect.poll(() => endedRuns(call)).toBe(runs);
   const { page } = await pages.open(`/calls/${call}`);
   const rows = page.locator("table.results tbody tr");
   await expect.poll(() => rows.count()).toBe(Math.min(runs, 25));

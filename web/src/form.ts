@@ -2,6 +2,12 @@
 import { useState } from "preact/hooks";
 import { faultOf, faultsBeside, missingFrom, standing } from "./faults.ts";
 
+// On a fast network, the first click of a double click is answered before the second one.
+addEventListener("click", (event) => {
+  const isAgain = event.detail > 1;
+  if (isAgain && (event.target as Element).closest("[type=submit]")) event.preventDefault();
+});
+
 export type Sending = ReturnType<typeof useSending>;
 
 export interface SentForm {

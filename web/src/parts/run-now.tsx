@@ -16,8 +16,17 @@ import { RunOutcome } from "./run-outcome.tsx";
 /** The location that was chosen last; the empty id is the default location's. */
 const chosenLocation = signal("");
 
+const FORM = "run";
+
+/** A button for the head of the page: it does what the button of the panel does. */
+export const RunButton = () => (
+  <button class="button primary" type="submit" form={FORM}>
+    Run now
+  </button>
+);
+
 interface RunNowProps extends Target {
-  /** Each new number starts a run, as the button does; undefined: none. */
+  /** Each new number starts a run; undefined: none. */
   readonly start?: number | undefined;
   /** The page with the target's results, if not this one; relative to the document's base. */
   readonly page?: string;
@@ -35,18 +44,26 @@ function RunPanel({ start, page, ...target }: RunNowProps) {
   const begin = (): void => {
     if (!isBusy) void attempt(order);
   };
-  useEffect(() => {
-    if (start === undefined) return;
+  const show = (): void => {
     panel.current?.scrollIntoView({ block: "nearest" });
     panel.current?.focus({ preventScroll: true });
+  };
+  useEffect(() => {
+    if (start === undefined) return;
+    show();
     begin();
   }, [start]);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    if (!panel.current?.contains(event.submitter)) show();
+    begin();
+  };
   return (
     <section class="card no-print" ref={panel} tabIndex={-1} aria-labelledby="run-now">
       <header>
         <h2 id="run-now">Run now</h2>
       </header>
-      <form class="stack" onSubmit={(event) => (event.preventDefault(), begin())}>
+      <form class="stack" id={FORM} onSubmit={submit}>
         <div class="fields">
           <LocationField
             value={chosenLocation.value}

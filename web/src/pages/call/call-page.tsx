@@ -39,7 +39,6 @@ export function CallPage({ params: { id } }: { readonly params: { readonly id: s
   const overview = useOverview(id);
   const places = useLocations();
   const [query] = useAddress();
-  const [runs, setRuns] = useState<number>();
   const isSimulated = call?.meta.tags.includes(SIMULATED_TAG) ?? false;
   const isGrowing = useGrowing(id, isSimulated ? call?.meta.created : undefined);
   const [isDeploying, setDeploying] = useState(false);
@@ -64,7 +63,6 @@ export function CallPage({ params: { id } }: { readonly params: { readonly id: s
         <CallHead
           call={call}
           now={state}
-          onRun={isRunnable ? () => setRuns((runs ?? 0) + 1) : undefined}
           onDeploy={isRunnable ? () => setDeploying(true) : undefined}
         />
       )}
@@ -77,7 +75,7 @@ export function CallPage({ params: { id } }: { readonly params: { readonly id: s
           <Charts {...{ id, places, seesRuns }} />
         </>
       )}
-      {isRunnable && <RunNow {...target} start={runs} />}
+      {isRunnable && <RunNow {...target} />}
       <Deployments
         {...target}
         isOwn={isMine(call.meta)}

@@ -5,6 +5,7 @@ import { useLocations } from "../../locations.tsx";
 import { DeleteCall } from "../../parts/delete-call.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { CallState } from "../../parts/call-state.tsx";
+import { RunButton } from "../../parts/run-now.tsx";
 import { State } from "../../parts/state.tsx";
 import { Tags } from "../../parts/tags.tsx";
 import { has, isMine } from "../../session.ts";
@@ -13,12 +14,11 @@ interface CallHeadProps {
   readonly call: Call;
   /** The call's state at its locations; undefined: not read yet; null: it cannot be read. */
   readonly now: CallNow | null | undefined;
-  /** Run the call now, and deploy it; undefined: not offered. */
-  readonly onRun: (() => void) | undefined;
+  /** Deploys the call; undefined: the reader may neither run nor deploy it. */
   readonly onDeploy: (() => void) | undefined;
 }
 
-export function CallHead({ call, now, onRun, onDeploy }: CallHeadProps) {
+export function CallHead({ call, now, onDeploy }: CallHeadProps) {
   const { meta } = call;
   return (
     <PageHead
@@ -26,15 +26,13 @@ export function CallHead({ call, now, onRun, onDeploy }: CallHeadProps) {
       above={{ to: "calls", name: "Calls" }}
       note={<Note call={call} now={now} />}
     >
-      {onRun && (
-        <button class="button primary" type="button" onClick={onRun}>
-          Run now
-        </button>
-      )}
       {onDeploy && (
-        <button class="button" type="button" onClick={onDeploy}>
-          Deploy
-        </button>
+        <>
+          <RunButton />
+          <button class="button" type="button" onClick={onDeploy}>
+            Deploy
+          </button>
+        </>
       )}
       <Actions call={call} />
     </PageHead>

@@ -9,7 +9,7 @@ import { Deployments } from "../../parts/deploy/deploy.tsx";
 import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
-import { RunNow } from "../../parts/run-now.tsx";
+import { RunButton, RunNow } from "../../parts/run-now.tsx";
 import { invalidate, useVersioned } from "../../queries.ts";
 import { has, isMine, mayRun } from "../../session.ts";
 import "../../styles/workflow.css";
@@ -62,16 +62,13 @@ function Loaded({ stored }: { readonly stored: Versioned<Workflow> }) {
   const target = { kind: "workflow", id, name: meta.name } as const;
   const mayChange = has("EDITOR") && isMine(meta);
   const isRunnable = mayRun(stored.object);
-  const [runs, setRuns] = useState<number>();
   const [isDeploying, setDeploying] = useState(false);
   return (
     <>
       <PageHead title={meta.name} above={ABOVE} note={meta.description}>
         {isRunnable && (
           <>
-            <button class="button primary" type="button" onClick={() => setRuns((runs ?? 0) + 1)}>
-              Run now
-            </button>
+            <RunButton />
             <button class="button" type="button" onClick={() => setDeploying(true)}>
               Deploy
             </button>
@@ -90,7 +87,7 @@ function Loaded({ stored }: { readonly stored: Versioned<Workflow> }) {
         )}
       </PageHead>
       {mayChange ? <Editor stored={stored} /> : <Reading workflow={stored.object} />}
-      {isRunnable && <RunNow {...target} start={runs} />}
+      {isRunnable && <RunNow {...target} />}
       {(isRunnable || isMine(meta)) && <Deployments {...target} isOwn={isMine(meta)} />}
       <Runs workflowId={id} isRunnable={isRunnable} />
       {isDeploying && <DeployDialog target={target} onClose={() => setDeploying(false)} />}
