@@ -167,9 +167,18 @@ it(
       .getByRole("heading", { name: `How ${worst.results[6]?.[1]} was computed` })
       .waitFor();
 
-    // By month.
+    // By month; until it is read, the weeks stay, as what they are.
     await page.getByRole("navigation").getByRole("link", { name: "Insights" }).click();
+    await page.getByText("Last eight weeks").waitFor();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/api/2/insights/rank/?weekly=false*", async (route) => {
+      await released;
+      await route.continue();
+    });
     await page.getByRole("radio", { name: "Monthly" }).check({ force: true });
+    await page.locator("[aria-busy=true]").getByText("Last eight weeks").waitFor();
+    release();
+    await page.getByText("Last eight months").waitFor();
     const monthly = await rankOf("");
     await expect
       .poll(() => texts(page, ".ranking td.score"))

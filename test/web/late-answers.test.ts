@@ -343,6 +343,66 @@ it("Show more adds runs while the list is read again", async () => {
   await expect.poll(() => rows.count()).toBe(41);
 });
 
+it("runs stay until those of another filter are read, but not after an error", async () => {
+  const { page, rows } = await openRuns("Filtered", 26);
+  const runs = page.getByRole("region", { name: "Runs", exact: true });
+  const [category, location] = [runs.getByLabel("Category"), runs.getByLabel("From location")];
+  const height = () => runs.evaluate((element) => element.getBoundingClientRect().height);
+  const before = await height();
+  const { sent, release } = await holdBack(page, "GET", /category=FAIL/);
+  await category.selectOption("FAIL");
+  await expect.poll(() => sent.length).toBe(1);
+  expect(await height()).toBe(before);
+  await runs.locator("[aria-busy=true]").waitFor();
+  await button(page, "Show more").click({ force: true });
+  await readOn(page);
+  expect(sent).toHaveLength(1);
+  release();
+  await runs.getByText("No results match").waitFor();
+  const { release: refuse } = await holdBack(page, "GET", /location_id=local/, (route) =>
+    route.fulfill({ status: 400, body: JSON.stringify({ error_msg: "refused", error: 400 }) }),
+  );
+  await location.selectOption("local");
+  await runs.getByText("Loading results …").waitFor();
+  await location.selectOption("");
+  await category.selectOption("");
+  await expect.poll(() => rows.count()).toBe(25);
+  await location.selectOption("local");
+  await runs.locator("[aria-busy=true]").waitFor();
+  refuse();
+  await runs.getByText("refused").waitFor();
+  expect(await rows.count()).toBe(0);
+});
+
+it("the runs of one call are not shown for another", async () => {
+  const other = await makeCall("Another call");
+  const { page, rows } = await openRuns("One call", 1);
+  const { sent, release } = await holdBack(page, "GET", RUNS_SHOWN);
+  await page.evaluate(`{
+    history.pushState(null, "", ${JSON.stringify(`/calls/${other}`)});
+    dispatchEvent(new PopStateEvent("popstate"));
+  }`);
+  await page.getByRole("heading", { name: "Another call", level: 1 }).waitFor();
+  await expect.poll(() => sent.length).toBe(1);
+  expect(await rows.count()).toBe(0);
+  release();
+  await page.getByText("No runs yet.").waitFor();
+});
+
+it("statistics stay, as what they are, until those of another period are read", async () => {
+  const { page } = await openRuns("Counted", 1);
+  const table = page.getByRole("region", { name: "Statistics by period" });
+  await table.getByRole("columnheader", { name: "Day (UTC)" }).waitFor();
+  const { sent, release } = await holdBack(page, "GET", /kind=YEAR/);
+  await page.getByLabel("Period", { exact: true }).selectOption("YEAR");
+  await expect.poll(() => sent.length).toBe(1);
+  expect(await table.getAttribute("aria-busy")).toBe("true");
+  expect(await table.getByRole("columnheader", { name: "Day (UTC)" }).count()).toBe(1);
+  release();
+  await table.getByRole("columnheader", { name: "Year (UTC)" }).waitFor();
+  expect(await table.getAttribute("aria-busy")).toBe("false");
+});
+
 it("a run that ends leaves the page where the reader has scrolled", async () => {
   const { page, rows } = await openRuns("Scrolled", 25);
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 // Reads lists page by page.
-import { InfiniteQueryObserver } from "@tanstack/query-core";
+import { InfiniteQueryObserver, partialMatchKey } from "@tanstack/query-core";
 import type {
   InfiniteData,
   InfiniteQueryObserverOptions,
@@ -14,9 +14,11 @@ import type { Key } from "./queries.ts";
 export interface Pages<T> {
   /** Undefined: nothing is read yet. */
   readonly rows: readonly T[] | undefined;
+  /** Whether the rows are those of other filters, until these are read. */
+  readonly isOld: boolean;
   readonly error: Error | null;
   readonly hasMore: boolean;
-  /** Whether more is being read. */
+  /** Whether more is being read, or no more can be read yet. */
   readonly isReading: boolean;
   readonly readMore: () => void;
   readonly refetch: () => unknown;
@@ -30,38 +32,54 @@ type Options<T> = InfiniteQueryObserverOptions<
   string
 >;
 
+interface ListOptions {
+  /** The query of the path. */
+  readonly filters?: Readonly<Record<string, string | number>>;
+  readonly everyMs?: number;
+}
+
 /** Reads what the API lists at `path`, one page at first; nothing while `path` is undefined. */
 export function useList<T>(
   key: Key,
   path: string | undefined,
-  { everyMs }: { readonly everyMs?: number } = {},
+  { filters = {}, everyMs }: ListOptions = {},
 ): Pages<T> {
   const options: Options<T> = {
-    queryKey: [...key, "pages"],
+    queryKey: [...key, filters, "pages"],
     queryFn: ({ pageParam, signal }) =>
-      send<List<T>>("GET", withQuery(path ?? "", { cursor: pageParam }), { signal }),
+      send<List<T>>("GET", withQuery(path ?? "", { ...filters, cursor: pageParam }), { signal }),
     initialPageParam: "",
     getNextPageParam: ({ meta }) => (meta.more ? meta.next_cursor : undefined),
+    placeholderData: (last, query) =>
+      query && partialMatchKey(query.queryKey, key) && last?.pages[0]?.results.length
+        ? last
+        : undefined,
     enabled: path !== undefined,
     refetchInterval: everyMs ?? false,
   };
   const [observer] = useState(() => new InfiniteQueryObserver(queries, options));
   const [, renderAgain] = useState({});
   useEffect(() => observer.subscribe(renderAgain), [observer]);
-  const asked = JSON.stringify([key, path]);
+  const asked = JSON.stringify([key, path, filters]);
   useLayoutEffect(() => observer.setOptions(options), [observer, asked]);
-  const { data, error, hasNextPage, isFetching, isFetchingNextPage, fetchNextPage, refetch } =
-    observer.getOptimisticResult(queries.defaultQueryOptions(options) as never);
+  const {
+    data,
+    error,
+    isPlaceholderData: isOld,
+    isFetching,
+    ...result
+  } = observer.getOptimisticResult(queries.defaultQueryOptions(options) as never);
   return {
     rows: data?.pages.flatMap(({ results }) => results),
+    isOld,
     error,
-    hasMore: hasNextPage,
-    isReading: isFetchingNextPage,
+    hasMore: data?.pages.at(-1)?.meta.more ?? false,
+    isReading: isOld || result.isFetchingNextPage,
     readMore: () => {
       const cancelled = isFetching ? { queryKey: options.queryKey } : undefined;
-      void fetchNextPage().then(() => cancelled && queries.invalidateQueries(cancelled));
+      void result.fetchNextPage().then(() => cancelled && queries.invalidateQueries(cancelled));
     },
-    refetch,
+    refetch: result.refetch,
   };
 }
 

@@ -1,6 +1,5 @@
 // The audit trail: who changed which of the owner's objects, when and from where.
 import { useAddress } from "../address.ts";
-import { withQuery } from "../api.ts";
 import { deletedIn, keyWords, placeOf } from "../audit.ts";
 import type { AuditEntry, ObjectPlace } from "../audit.ts";
 import { useCalls } from "../call-names.ts";
@@ -42,9 +41,8 @@ export function AuditPage() {
   );
 }
 
-function Entries(range: { readonly from: string; readonly to: string }) {
-  const { from, to } = range;
-  const list = useList<AuditEntry>(["audit", from, to], withQuery("audit/", range));
+function Entries({ from, to }: { readonly from: string; readonly to: string }) {
+  const list = useList<AuditEntry>(["audit"], "audit/", { filters: { from, to } });
   const isFiltered = from !== "" || to !== "";
   return (
     <section class="card" aria-label="Entries">
@@ -53,16 +51,27 @@ function Entries(range: { readonly from: string; readonly to: string }) {
       {list.rows?.length === 0 && (
         <Empty title={isFiltered ? "No changes in this period" : "No changes yet"} />
       )}
-      {list.rows && list.rows.length > 0 && <EntryTable rows={list.rows} />}
+      {list.rows && list.rows.length > 0 && <EntryTable rows={list.rows} isOld={list.isOld} />}
       <MoreButton list={list} />
     </section>
   );
 }
 
-function EntryTable({ rows }: { readonly rows: readonly AuditEntry[] }) {
+interface EntryTableProps {
+  readonly rows: readonly AuditEntry[];
+  readonly isOld: boolean;
+}
+
+function EntryTable({ rows, isOld }: EntryTableProps) {
   const deleted = deletedIn(rows);
   return (
-    <div class="scroll-x" role="region" aria-label="Entries, newest first" tabIndex={0}>
+    <div
+      class="scroll-x"
+      role="region"
+      aria-label="Entries, newest first"
+      aria-busy={isOld}
+      tabIndex={0}
+    >
       <table class="blocks">
         <thead>
           <tr>

@@ -42,10 +42,9 @@ export function Results({ id, places }: ResultsProps) {
   const [address, change] = useAddress();
   const filters = filtersOf(address);
   const query = { order: "desc", ...filters };
-  const list = useList<ListedResult>(
-    ["calls", id, "results", query],
-    withQuery(`calls/${id}/results/`, { ...query, limit: PAGE }),
-  );
+  const list = useList<ListedResult>(["calls", id, "results"], `calls/${id}/results/`, {
+    filters: { ...query, limit: PAGE },
+  });
   return (
     <section class="card" aria-labelledby="results">
       <header>
@@ -73,7 +72,7 @@ export function Results({ id, places }: ResultsProps) {
         </p>
       )}
       {list.rows !== undefined && list.rows.length > 0 && (
-        <Rows results={list.rows} places={places} />
+        <Rows results={list.rows} isOld={list.isOld} places={places} />
       )}
       <MoreButton list={list} />
     </section>
@@ -120,11 +119,12 @@ const FilterFields = ({ filters, places, onChange }: FilterFieldsProps) => (
 
 interface RowsProps {
   readonly results: readonly ListedResult[];
+  readonly isOld: boolean;
   readonly places: readonly Place[];
 }
 
-const Rows = ({ results, places }: RowsProps) => (
-  <div class="scroll-x" role="region" aria-label="Results" tabIndex={0}>
+const Rows = ({ results, isOld, places }: RowsProps) => (
+  <div class="scroll-x" role="region" aria-label="Results" aria-busy={isOld} tabIndex={0}>
     <table class="results blocks">
       <thead>
         <tr>

@@ -64,7 +64,10 @@ export function StatsTable({ id, location }: StatsTableProps) {
   const [limit, setLimit] = useState(SHOWN_AT_FIRST);
   const of = { kind, type, location_id: location };
   const { data, error, refetch } = useStats(id, statsPath(id, "before", { ...of, limit }), "table");
-  const shown = useKept(JSON.stringify([id, of]), data && { stats: data.stats, limit });
+  const asked = JSON.stringify(of);
+  const last = useKept(id, data && { ...data, ...of, limit, asked });
+  const isOld = last?.asked !== asked;
+  const shown = isOld && (error || last?.stats.length === 0) ? undefined : last;
   return (
     <section class="card">
       <header>
@@ -89,7 +92,7 @@ export function StatsTable({ id, location }: StatsTableProps) {
       </div>
       <Fault error={error} retry={refetch} />
       {!shown && !error && <Loading what="statistics" />}
-      {shown && <Periods stats={shown.stats} isPassed={type === "COMPLETE"} kind={kind} />}
+      {shown && <Periods {...shown} isOld={isOld} />}
       <MoreButton
         list={{
           hasMore: shown !== undefined && shown.stats.length === shown.limit && shown.limit < MOST,
@@ -103,16 +106,24 @@ export function StatsTable({ id, location }: StatsTableProps) {
 
 interface PeriodsProps {
   readonly stats: readonly StatEntry[];
-  readonly isPassed: boolean;
   readonly kind: PeriodKind;
+  readonly type: string;
+  /** Whether something else was chosen, and is not read yet. */
+  readonly isOld: boolean;
 }
 
-function Periods({ stats, isPassed, kind }: PeriodsProps) {
-  const latencies = isPassed ? [...LATENCIES, ...OF_PASSED] : LATENCIES;
+function Periods({ stats, kind, type, isOld }: PeriodsProps) {
+  const latencies = type === "COMPLETE" ? [...LATENCIES, ...OF_PASSED] : LATENCIES;
   const columns = [...RUNS, ...latencies];
   if (stats.length === 0) return <p class="muted">No matching runs yet.</p>;
   return (
-    <div class="scroll-x" role="region" aria-label="Statistics by period" tabIndex={0}>
+    <div
+      class="scroll-x"
+      role="region"
+      aria-label="Statistics by period"
+      aria-busy={isOld}
+      tabIndex={0}
+    >
       <table class="stats blocks">
         <thead>
           <tr class="groups">

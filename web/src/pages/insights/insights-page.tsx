@@ -16,7 +16,7 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { Switch } from "../../parts/switch.tsx";
 import { formatTime } from "../../parts/time.tsx";
 import { nameOfPeriod, wordOf } from "../../periods.ts";
-import { useRead } from "../../queries.ts";
+import { useKept, useRead } from "../../queries.ts";
 import { session } from "../../session.ts";
 import "../../styles/insights.css";
 import { RankedCalls } from "./ranked-calls.tsx";
@@ -55,6 +55,7 @@ export function InsightsPage() {
     { everyMs: isComplete ? EVERY_MS : ARRIVING_EVERY_MS },
   );
   const none = data?.results.length === 0;
+  const last = useKept("rank", none ? undefined : data && { kind, ranking: data });
   useEffect(() => {
     // Equal answers are the same object.
     setComplete(data !== undefined && data === lastRead.current && !none);
@@ -68,10 +69,10 @@ export function InsightsPage() {
       />
       <Controls view={view} change={change} />
       <Fault error={error} retry={refetch} />
-      {!data && !error && <Loading what="scores" />}
+      {!data && !error && !last && <Loading what="scores" />}
       {none && <NoScores kind={kind} />}
-      {data && !none && <Scores kind={kind} ranking={data} />}
-      {(data ?? error) && <Rule />}
+      {!none && last && (data ?? !error) && <Scores {...last} isOld={!data} />}
+      {(data ?? error ?? last) && <Rule />}
     </>
   );
 }
@@ -133,7 +134,14 @@ function NoScores({ kind }: { readonly kind: InsightKind }) {
   );
 }
 
-function Scores({ kind, ranking }: { readonly kind: InsightKind; readonly ranking: Ranking }) {
+interface ScoresProps {
+  readonly kind: InsightKind;
+  readonly ranking: Ranking;
+  /** Whether another ranking was chosen, and is not read yet. */
+  readonly isOld: boolean;
+}
+
+function Scores({ kind, ranking, isOld }: ScoresProps) {
   const { results } = ranking;
   const latest = Math.max(...results.map((call) => Date.parse(call.most_recent)));
   return (
@@ -148,7 +156,7 @@ function Scores({ kind, ranking }: { readonly kind: InsightKind; readonly rankin
         </h2>
         <Bands calls={results} />
       </header>
-      <RankedCalls kind={kind} latest={latest} calls={results} places={placesOf(results)} />
+      <RankedCalls {...{ kind, latest, isOld }} calls={results} places={placesOf(results)} />
     </section>
   );
 }

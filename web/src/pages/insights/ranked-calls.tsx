@@ -19,9 +19,10 @@ interface RankedCallsProps {
   readonly latest: number;
   readonly calls: readonly RankedCall[];
   readonly places: ReadonlyMap<string, number>;
+  readonly isOld: boolean;
 }
 
-export function RankedCalls({ kind, latest, calls, places }: RankedCallsProps) {
+export function RankedCalls({ kind, latest, calls, places, isOld }: RankedCallsProps) {
   const [{ q: sought = "" }, change] = useAddress();
   const [count, setCount] = useState(SHOWN);
   const found = calls.filter(({ api_name, api_url }) => matches([api_name, api_url], sought));
@@ -37,7 +38,13 @@ export function RankedCalls({ kind, latest, calls, places }: RankedCallsProps) {
           />
         </label>
       )}
-      <div class="scroll-x" role="region" aria-label="Calls and their scores" tabIndex={0}>
+      <div
+        class="scroll-x"
+        role="region"
+        aria-label="Calls and their scores"
+        aria-busy={isOld}
+        tabIndex={0}
+      >
         <table class="ranking">
           <Head kind={kind} />
           <tbody>

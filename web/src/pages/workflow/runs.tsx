@@ -1,7 +1,6 @@
 // The runs of a workflow, newest first.
 import type { WorkflowResult } from "../../../../src/model/result.ts";
 import { useAddress } from "../../address.ts";
-import { withQuery } from "../../api.ts";
 import { useList } from "../../lists.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { placeChoices } from "../../places.ts";
@@ -35,10 +34,10 @@ export function Runs({ workflowId, isRunnable }: RunsProps) {
   const [address, change] = useAddress();
   const { category, location_id } = filtersOf(address);
   const places = useLocations();
-  const query = { order: "desc", limit: PAGE, category, location_id };
   const list = useList<WorkflowResult>(
-    ["workflow-results", workflowId, query],
-    withQuery(`workflows/${workflowId}/results/`, query),
+    ["workflow-results", workflowId],
+    `workflows/${workflowId}/results/`,
+    { filters: { order: "desc", limit: PAGE, category, location_id } },
   );
   const { rows, error, refetch } = list;
   const isFiltered = category !== "" || location_id !== "";
@@ -71,7 +70,7 @@ export function Runs({ workflowId, isRunnable }: RunsProps) {
             " Run it now to see each call, or deploy it to run on a schedule."}
         </p>
       )}
-      {rows && rows.length > 0 && <RunTable runs={rows} places={places} />}
+      {rows && rows.length > 0 && <RunTable runs={rows} isOld={list.isOld} places={places} />}
       <MoreButton list={list} />
     </section>
   );
@@ -79,12 +78,14 @@ export function Runs({ workflowId, isRunnable }: RunsProps) {
 
 const RunTable = ({
   runs,
+  isOld,
   places,
 }: {
   readonly runs: readonly WorkflowResult[];
+  readonly isOld: boolean;
   readonly places: readonly Place[];
 }) => (
-  <div class="scroll-x">
+  <div class="scroll-x" aria-busy={isOld}>
     <table class="runs blocks">
       <thead>
         <tr>
