@@ -302,6 +302,32 @@ it("keeps a chart's table open, and the focus on it, as the range moves on", TIM
   expect(await page.evaluate("document.activeElement.tagName")).toBe("SUMMARY");
 });
 
+it("keeps a chart's table open, and the focus, while something else is read", TIMEOUT, async () => {
+  const id = await callNamed("Simulated: shopping cart");
+  await haveHistory(id);
+  const { page } = await pages.open(`/calls/${id}?range=week`, WIDE);
+  const table = page.getByRole("region", { name: "Latency over time, as a table" });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  await section(page, "Latency: p50").locator("summary").click();
+  await table.waitFor();
+  await page.route("**/stats/since?*", async (route) => {
+    await released;
+    await route.continue();
+  });
+  const controls = page.getByRole("region", { name: "What the charts show" });
+  await controls.getByLabel("Latency").selectOption("p95");
+  await section(page, "Latency: p50").locator("figure[aria-busy=true]").waitFor();
+  release();
+  await section(page, "Latency: p95").locator("figure[aria-busy=false]").waitFor();
+  expect(await table.isVisible()).toBe(true);
+  await section(page, "Latency: p95").getByRole("button", { name: "Zoom in" }).press("Enter");
+  await section(page, "Latency: p95")
+    .getByText(/ to .* UTC/)
+    .waitFor();
+  expect(await table.isVisible()).toBe(true);
+  expect(await page.evaluate("document.activeElement.ariaLabel")).toMatch(/^Zoom in/);
+});
+
 /** Chromium observes no sizes while it prints. */
 const NO_SIZES_ON_PAPER = `
   globalThis.ResizeObserver = class extends globalThis.ResizeObserver {

@@ -95,6 +95,24 @@ export function useKept<T>(key: string, value: T | undefined): T | undefined {
   return kept.current?.key === key ? kept.current.value : undefined;
 }
 
+export interface Last<T> {
+  readonly value: T;
+  /** Whether something else was asked for, and is not read yet. */
+  readonly isOld: boolean;
+}
+
+/** Like `useKept`, also while something else is asked for, unless that cannot be read. */
+export function useLast<T>(
+  key: string,
+  asked: string,
+  value: T | undefined,
+  error: Error | null,
+): Last<T> | undefined {
+  const last = useKept(key, value && { value, asked });
+  const isOld = last?.asked !== asked;
+  return last && !(isOld && error) ? { value: last.value, isOld } : undefined;
+}
+
 /** Reads again what was read under these keys. */
 export const invalidate = (...keys: readonly Key[]): Promise<unknown> =>
   Promise.all(keys.map((queryKey) => queries.invalidateQueries({ queryKey })));

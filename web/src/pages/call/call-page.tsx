@@ -13,7 +13,7 @@ import { DeployDialog } from "../../parts/deploy/deploy-dialog.tsx";
 import { Deployments } from "../../parts/deploy/deploy.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
-import { useKept, useRead } from "../../queries.ts";
+import { useKept, useLast, useRead } from "../../queries.ts";
 import { filterQuery } from "../../run-filters.ts";
 import { isMine, mayRun, maySee } from "../../session.ts";
 import "../../styles/call.css";
@@ -123,17 +123,18 @@ function Charts({ id, places, seesRuns }: ChartsProps) {
   return <ChartsOf {...{ id, places, seesRuns, view }} changed={recent.change} />;
 }
 
-/** A range that ends now moves on: what it showed stays until it is read again. */
 function useMeasured(id: string, view: View, isOpen: boolean) {
   const { span, range, location, type, measure } = view;
-  const asked = JSON.stringify([id, span ?? range, location, type, measure]);
+  // A range that ends now moves on, and stays the same question.
+  const asked = JSON.stringify([span ?? range, location, type, measure]);
   const histogram = useHistogram(id, view);
   const locations = histogram.data?.locations.map(({ location_id }) => location_id);
   const series = useSeries(id, view, isOpen ? locations : undefined);
+  const error = histogram.error ?? series.error;
   return {
-    histogram: useKept(asked, histogram.data),
-    series: useKept(asked, series.data),
-    error: histogram.error ?? series.error,
+    histogram: useLast(id, asked, histogram.data && { ...histogram.data, type }, error),
+    charts: useLast(id, asked, series.data && { series: series.data, view }, error),
+    error,
     refetch: histogram.refetch,
   };
 }
@@ -147,8 +148,9 @@ interface ChartsOfProps extends ChartsProps {
 function ChartsOf({ id, places, seesRuns, view, changed }: ChartsOfProps) {
   const [, change] = useAddress();
   const isClosed = view.grain === "RAW" && !seesRuns;
-  const { histogram, series, error, refetch } = useMeasured(id, view, !isClosed);
-  const hasNone = histogram?.results.length === 0;
+  const { histogram, charts, error, refetch } = useMeasured(id, view, !isClosed);
+  const hasNone = histogram?.value.results.length === 0;
+  const isReading = hasNone ? histogram.isOld : !charts;
   const zoom = (range: Range | undefined): void => change(zoomQuery(range, now()));
   const showRuns = (): void => {
     const [from, to] = view.range.map((ms) => new Date(ms).toISOString());
@@ -173,27 +175,25 @@ function ChartsOf({ id, places, seesRuns, view, changed }: ChartsOfProps) {
           longer range.
         </p>
       )}
-      {!isClosed && !series && !error && <ReadingYet />}
-      {hasNone && <NoCalls />}
-      {!hasNone && series && (
+      {!isClosed && isReading && !error && <ReadingYet />}
+      {hasNone && !histogram.isOld && <NoCalls />}
+      {!isClosed && !hasNone && charts && (
         <>
           <LatencyChart
-            view={view}
-            series={series}
+            {...charts.value}
+            isOld={charts.isOld}
             places={places}
             change={changed}
             onZoom={zoom}
             onRuns={seesRuns ? showRuns : undefined}
           />
-          <PhasesChart view={view} series={series} onZoom={zoom} />
+          <PhasesChart {...charts.value} isOld={charts.isOld} onZoom={zoom} />
         </>
       )}
       <div class="columns">
-        {!hasNone && histogram && (
-          <HistogramChart histogram={histogram} places={places} type={view.type} />
-        )}
+        {!hasNone && histogram && <HistogramChart {...histogram} places={places} />}
         <div class="stack">
-          {!hasNone && histogram && <ResultCodes histogram={histogram} />}
+          {!hasNone && histogram && <ResultCodes {...histogram} />}
           <Calendar id={id} location={view.location} onDay={(from, to) => zoom([from, to])} />
         </div>
       </div>

@@ -5,6 +5,7 @@ import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../places.ts";
 import { Chart } from "../../parts/chart/chart.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
+import type { Last } from "../../queries.ts";
 import { State } from "../../parts/state.tsx";
 import { toneOf } from "../../tone.ts";
 import { areEven, binsOf, countsFrom, placeOf, wholeFrom } from "./bins.ts";
@@ -12,16 +13,15 @@ import { NoCalls, NoTimes } from "./latency.tsx";
 import type { HistogramAnswer } from "./reads.ts";
 import type { View } from "./view.ts";
 
-interface DistributionProps {
-  readonly histogram: HistogramAnswer;
+interface DistributionProps extends Last<HistogramAnswer & Pick<View, "type">> {
   readonly places: readonly Place[];
 }
 
 export function HistogramChart({
-  histogram: { buckets, locations, results },
+  value: { buckets, locations, results, type },
+  isOld,
   places,
-  type,
-}: DistributionProps & Pick<View, "type">) {
+}: DistributionProps) {
   // A bucket that begins below the limit counts as below it, even if its calls were longer.
   const fences = locations.flatMap(({ location_id, outlier_from, outliers }) =>
     outlier_from === null || outliers === null
@@ -67,6 +67,7 @@ export function HistogramChart({
           format={(count) => formatCount(count)}
           isCount
           range={[0, bins.length]}
+          isOld={isOld}
         />
       )}
       {fences.length > 0 && <Fences fences={fences} places={places} />}
@@ -105,7 +106,7 @@ const Fences = ({ fences, places }: FencesProps) => (
   </ul>
 );
 
-export function ResultCodes({ histogram: { results } }: Pick<DistributionProps, "histogram">) {
+export function ResultCodes({ value: { results }, isOld }: Omit<DistributionProps, "places">) {
   const total = results.reduce((sum, { count }) => sum + count, 0);
   return (
     <section class="card">
@@ -113,7 +114,7 @@ export function ResultCodes({ histogram: { results } }: Pick<DistributionProps, 
       {total === 0 ? (
         <NoCalls />
       ) : (
-        <table class="codes" aria-label="How calls ended">
+        <table class="codes" aria-label="How calls ended" aria-busy={isOld}>
           <thead>
             <tr>
               <th scope="col">Result</th>

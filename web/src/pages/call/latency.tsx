@@ -28,6 +28,7 @@ interface LatencyChartProps extends ChartsProps {
 interface ChartsProps {
   readonly view: View;
   readonly series: Series;
+  readonly isOld: boolean;
   readonly places: readonly Place[];
   readonly onZoom: (range: Range | undefined) => void;
 }
@@ -41,7 +42,7 @@ const EVERY: Readonly<Record<View["grain"], string>> = {
   YEAR: "Each point is a year (UTC)",
 };
 
-export function LatencyChart({ view, series, places, change, onZoom, onRuns }: LatencyChartProps) {
+export function LatencyChart({ view, series, places, change, onRuns, ...rest }: LatencyChartProps) {
   const { all, each } = series;
   const times = all.map(({ time }) => time);
   const isRaw = view.grain === "RAW";
@@ -90,8 +91,8 @@ export function LatencyChart({ view, series, places, change, onZoom, onRuns }: L
           lines={linesOf(change, view.range)}
           format={formatMs}
           range={view.range}
-          onZoom={onZoom}
           isZoomed={view.span === undefined}
+          {...rest}
         />
       )}
       {each.length > MOST_LINES && (
@@ -120,7 +121,7 @@ const marksOf = (samples: readonly Sample[]): ChartMarks[] => [
   { label: "Missed", tone: "missed", counts: samples.map(({ missed }) => missed) },
 ];
 
-export function PhasesChart({ view, series: { all }, onZoom }: Omit<ChartsProps, "places">) {
+export function PhasesChart({ view, series: { all }, isOld, onZoom }: Omit<ChartsProps, "places">) {
   const made = all.filter(({ latency }) => latency !== null);
   const reached = PHASE_ORDER.filter((phase) => made.some(({ phases }) => phases[phase] !== null));
   return (
@@ -145,6 +146,7 @@ export function PhasesChart({ view, series: { all }, onZoom }: Omit<ChartsProps,
           range={view.range}
           onZoom={onZoom}
           isZoomed={view.span === undefined}
+          isOld={isOld}
         />
       )}
     </section>

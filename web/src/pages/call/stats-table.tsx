@@ -9,7 +9,7 @@ import { MoreButton } from "../../parts/more-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { formatTime, isLocalTime } from "../../parts/time.tsx";
-import { useKept } from "../../queries.ts";
+import { useLast } from "../../queries.ts";
 import { OUTCOMES } from "../../advice.ts";
 import { statsPath, useStats } from "./reads.ts";
 import type { StatEntry } from "./sample.ts";
@@ -65,9 +65,8 @@ export function StatsTable({ id, location }: StatsTableProps) {
   const of = { kind, type, location_id: location };
   const { data, error, refetch } = useStats(id, statsPath(id, "before", { ...of, limit }), "table");
   const asked = JSON.stringify(of);
-  const last = useKept(id, data && { ...data, ...of, limit, asked });
-  const isOld = last?.asked !== asked;
-  const shown = isOld && (error || last?.stats.length === 0) ? undefined : last;
+  const last = useLast(id, asked, data && { ...data, ...of, limit }, error);
+  const shown = last?.isOld && last.value.stats.length === 0 ? undefined : last?.value;
   return (
     <section class="card">
       <header>
@@ -92,7 +91,7 @@ export function StatsTable({ id, location }: StatsTableProps) {
       </div>
       <Fault error={error} retry={refetch} />
       {!shown && !error && <Loading what="statistics" />}
-      {shown && <Periods {...shown} isOld={isOld} />}
+      {shown && <Periods {...shown} isOld={last?.isOld ?? false} />}
       <MoreButton
         list={{
           hasMore: shown !== undefined && shown.stats.length === shown.limit && shown.limit < MOST,

@@ -16,7 +16,7 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { Switch } from "../../parts/switch.tsx";
 import { formatTime } from "../../parts/time.tsx";
 import { nameOfPeriod, wordOf } from "../../periods.ts";
-import { useKept, useRead } from "../../queries.ts";
+import { useLast, useRead } from "../../queries.ts";
 import { session } from "../../session.ts";
 import "../../styles/insights.css";
 import { RankedCalls } from "./ranked-calls.tsx";
@@ -55,7 +55,8 @@ export function InsightsPage() {
     { everyMs: isComplete ? EVERY_MS : ARRIVING_EVERY_MS },
   );
   const none = data?.results.length === 0;
-  const last = useKept("rank", none ? undefined : data && { kind, ranking: data });
+  const ranking = none ? undefined : data;
+  const last = useLast("rank", JSON.stringify(asked), ranking && { kind, ranking }, error);
   useEffect(() => {
     // Equal answers are the same object.
     setComplete(data !== undefined && data === lastRead.current && !none);
@@ -71,7 +72,7 @@ export function InsightsPage() {
       <Fault error={error} retry={refetch} />
       {!data && !error && !last && <Loading what="scores" />}
       {none && <NoScores kind={kind} />}
-      {!none && last && (data ?? !error) && <Scores {...last} isOld={!data} />}
+      {!none && last && <Scores {...last.value} isOld={last.isOld} />}
       {(data ?? error ?? last) && <Rule />}
     </>
   );

@@ -18,9 +18,11 @@ export interface ChartProps extends ChartSpec {
   /** If given, the caller applies the zoom to `range`; undefined: back to all of it. */
   readonly onZoom?: (range: Range | undefined) => void;
   readonly isZoomed?: boolean;
+  /** Whether something else was chosen, and is not read yet. */
+  readonly isOld?: boolean;
 }
 
-export function Chart({ title, caption, range, onZoom, isZoomed, ...spec }: ChartProps) {
+export function Chart({ title, caption, range, onZoom, isZoomed, isOld, ...spec }: ChartProps) {
   const [own, setOwn] = useState<Range>();
   const [hovered, setHovered] = useState<number | null>(null);
   const zoom = onZoom ?? setOwn;
@@ -31,7 +33,7 @@ export function Chart({ title, caption, range, onZoom, isZoomed, ...spec }: Char
     onReset: () => zoom(undefined),
   });
   return (
-    <figure class="chart">
+    <figure class="chart" aria-busy={isOld}>
       <div class="row spread">
         <ChartLegend spec={spec} hovered={hovered} />
         <ZoomButtons
