@@ -299,6 +299,16 @@ it(
     const [best] = await texts(page, ".side-by-side .call:has(.mark.best) a");
     expect(best).toBe((p95[0] ?? 0) < (p95[1] ?? 0) ? first.api_name : second.api_name);
     await lookAt(page, "report");
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route(`**/api/2/reports/${id}/stats/*`, async (route) => {
+      await released;
+      await route.continue();
+    });
+    await button("The week before").click();
+    await page.locator(".report [aria-busy=true]").first().waitFor();
+    release();
+    await page.locator(".report [aria-busy=false]").first().waitFor();
+    await button("The week after").click();
     const lines = await csvOf(page);
     expect(lines[0]).toMatch(/^group,call_id,name,location_id,time,count,/);
     expect(lines).toHaveLength(4);

@@ -20,9 +20,12 @@ const NOTHING: ReportEntry = { stat: null, adv_stat: null };
 interface ReportGroupProps {
   readonly group: StatGroup;
   readonly period: ReportPeriod;
+  /** Whether another period was chosen, and is not read yet. */
+  readonly isOld: boolean;
 }
 
-export function ReportGroup({ group: { name, rows, totals }, period }: ReportGroupProps) {
+export function ReportGroup({ group, period, isOld }: ReportGroupProps) {
+  const { name, rows, totals } = group;
   const places = useLocations();
   const [isWhole, setWhole] = useState(rows.length <= SHOWN);
   const entries = rows.map(({ stats }) => stats[0] ?? NOTHING);
@@ -36,7 +39,13 @@ export function ReportGroup({ group: { name, rows, totals }, period }: ReportGro
         <p class="muted">This group has no rows that you may see.</p>
       ) : (
         <>
-          <div class="scroll-x" role="region" aria-label={`Rows of ${name}`} tabIndex={0}>
+          <div
+            class="scroll-x"
+            role="region"
+            aria-label={`Rows of ${name}`}
+            aria-busy={isOld}
+            tabIndex={0}
+          >
             <table class="side-by-side blocks">
               <Head type={period.type} by={period.by} />
               <tbody>

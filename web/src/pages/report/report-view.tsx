@@ -10,7 +10,7 @@ import { DeleteButton } from "../../parts/delete-button.tsx";
 import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { nameOfPeriod } from "../../periods.ts";
-import { invalidate, useQuery } from "../../queries.ts";
+import { invalidate, useLast, useQuery } from "../../queries.ts";
 import { viewedPeriod } from "../../reports.ts";
 import type { ReportPeriod, StatGroup } from "../../reports.ts";
 import { Export } from "./export.tsx";
@@ -37,6 +37,8 @@ export function ReportView({ report, mayChange }: ReportViewProps) {
     ({ signal }) => readGroups(id, period, signal),
     periodEnd(kind, start) + GROWING_EVERY_MS > now() ? { everyMs: GROWING_EVERY_MS } : {},
   );
+  const asked = JSON.stringify([kind, type, start]);
+  const last = useLast(id, asked, data && { stats: data, period }, error);
   const hasRows = groups.some(({ rows }) => rows.length > 0);
   return (
     <div class="report">
@@ -44,8 +46,11 @@ export function ReportView({ report, mayChange }: ReportViewProps) {
       <ReportControls period={period} change={change} />
       <Fault error={error} retry={refetch} />
       {!hasRows && <NoRows id={id} mayChange={mayChange} />}
-      {hasRows && !data && !error && <Loading what="statistics" />}
-      {hasRows && data?.map((group, at) => <ReportGroup key={at} group={group} period={period} />)}
+      {hasRows && !last && !error && <Loading what="statistics" />}
+      {hasRows &&
+        last?.value.stats.map((group, at) => (
+          <ReportGroup key={at} group={group} period={last.value.period} isOld={last.isOld} />
+        ))}
       <p class="muted small">
         {nameOfPeriod(kind, start)}, in UTC.{" "}
         {type === "COMPLETE"
