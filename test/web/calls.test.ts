@@ -130,6 +130,50 @@ it(
 );
 
 it(
+  "the focus stays on a call that its results sort out of view",
+  { timeout: 120_000 },
+  async () => {
+    await using api = await startApi();
+    await api.api.start();
+    const url = String(api.api.address());
+    await seedCalls(api.store, { count: 300, hours: 1, now: systemClock.now() });
+    await using browser = await startBrowser();
+    const { page } = await openPage(browser);
+    const headers = { authorization: `Bearer ${api.ann.key}` };
+    await page.context().request.post(`${url}/api/2/session/`, { headers });
+    await page.goto(`${url}/calls`);
+    await page.getByText("Live", { exact: true }).waitFor();
+    const rows = page.locator("[data-row]");
+    const passes = async (name: RegExp): Promise<void> => {
+      const link = rows.filter({ hasText: name }).getByRole("link");
+      const target_id = (await link.getAttribute("href"))?.split("/").at(-1) ?? "";
+      const run = aRun({ target_id, due_time: systemClock.now() });
+      await api.store.pendingRuns.insert([run]);
+      await api.store.results.record([aReport(run)]);
+      await expect.poll(() => rows.first().textContent()).not.toMatch(name);
+    };
+    const focused = page.locator(":focus");
+    await rows.filter({ hasText: "call 00000 of" }).focus();
+    await passes(/call 00000 of/);
+    expect(await focused.textContent()).toContain("call 00000 of");
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => focused.textContent()).toContain("call 00001 of");
+    await page.keyboard.press("Home");
+    await expect.poll(() => focused.textContent()).toContain("call 00017 of");
+    expect(await page.locator("[data-row][tabindex='0']").textContent()).toContain("call 00017 of");
+    await rows.first().getByRole("link").focus();
+    await passes(/call 00017 of/);
+    expect(await focused.textContent()).toBe("call 00017 of shop 3");
+
+    // It is no longer listed: the focus moves to the call in its place.
+    await page.goto(`${url}/calls?state=fail`);
+    await rows.first().focus();
+    await passes(/call 00034 of/);
+    expect(await focused.textContent()).toContain("call 00051 of");
+  },
+);
+
+it(
   "a call that fails at one location says so, in the list and on its page, whichever ran last",
   { timeout: 120_000 },
   async () => {

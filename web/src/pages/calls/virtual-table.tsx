@@ -1,15 +1,18 @@
 // The table of calls; only the rows in view are in the document, but all on paper. Arrow keys,
 // Home, End, Page Up and Page Down move from row to row, Enter opens one.
 import {
+  defaultRangeExtractor,
   elementScroll,
   observeElementOffset,
   observeElementRect,
   Virtualizer,
 } from "@tanstack/virtual-core";
-import type { ComponentChildren, RefObject } from "preact";
+import type { Range } from "@tanstack/virtual-core";
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CallOverview } from "../../call-overview.ts";
 import "../../styles/virtual-table.css";
+import { moved, useFocus, useFocusedRow } from "./row-focus.ts";
 import type { Selection } from "./selection.ts";
 
 export interface Column {
@@ -69,8 +72,10 @@ function usePrinting(): boolean {
   return isPrinting;
 }
 
-function useVirtualizer(count: number, rowHeight: number, top: number) {
+function useVirtualizer(rows: readonly CallOverview[], rowHeight: number, top: number) {
+  const count = rows.length;
   const view = useRef<HTMLDivElement>(null);
+  const focused = useFocusedRow(view, rows);
   const [, renderAgain] = useState({});
   const options = {
     count,
@@ -80,6 +85,11 @@ function useVirtualizer(count: number, rowHeight: number, top: number) {
     observeElementOffset,
     scrollToFn: elementScroll,
     overscan: 6,
+    rangeExtractor: (range: Range) => {
+      const indexes = defaultRangeExtractor(range);
+      if (focused === -1 || indexes.includes(focused)) return indexes;
+      return [...indexes, focused].toSorted((a, b) => a - b);
+    },
     initialRect: FIRST_VIEW,
     // Not in a table that may be too short to scroll.
     initialOffset: count * rowHeight > innerHeight ? top : 0,
@@ -95,29 +105,17 @@ function useVirtualizer(count: number, rowHeight: number, top: number) {
   const items = isPrinting
     ? Array.from({ length: Math.min(count, MOST_PRINTED) }, (_, index) => ({ index, start: 0 }))
     : virtualizer.getVirtualItems();
-  return { view, virtualizer, items, isCut: isPrinting && count > MOST_PRINTED };
-}
-
-/** Returns a ref: while true, the active row gets the focus once it is in the document. */
-function useFocus(view: RefObject<HTMLElement | null>, active: number): RefObject<boolean> {
-  const wantsFocus = useRef(false);
-  useLayoutEffect(() => {
-    if (!wantsFocus.current) return;
-    const row = view.current?.querySelector<HTMLElement>(`[data-row="${active}"]`);
-    if (!row) return;
-    row.focus({ preventScroll: true });
-    wantsFocus.current = false;
-  });
-  return wantsFocus;
+  return { view, virtualizer, items, focused, isCut: isPrinting && count > MOST_PRINTED };
 }
 
 export function VirtualTable(props: VirtualTableProps) {
   const { rows, columns, rowHeight, onOpen } = props;
   const [first] = useState(placeKept);
-  const { view, virtualizer, items, isCut } = useVirtualizer(rows.length, rowHeight, first.top);
+  const { view, virtualizer, items, focused, isCut } = useVirtualizer(rows, rowHeight, first.top);
   const [active, setActive] = useState(first.active);
   const wantsFocus = useFocus(view, active);
-  const reached = items.some(({ index }) => index === active) ? active : items[0]?.index;
+  const current = focused === -1 || wantsFocus.current ? active : focused;
+  const reached = items.some(({ index }) => index === current) ? current : items[0]?.index;
   const keepAt = (row: number): void =>
     keepPlace({ top: view.current?.scrollTop ?? 0, active: row });
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -151,18 +149,12 @@ export function VirtualTable(props: VirtualTableProps) {
           const row = rows[index];
           return (
             row !== undefined && (
-              <div
+              <Row
                 key={row.id}
-                class="grid-row"
-                role="row"
-                aria-rowindex={index + 2}
-                data-row={index}
-                tabIndex={index === reached ? 0 : -1}
-                style={{ height: `${rowHeight}px`, transform: `translateY(${start}px)` }}
+                {...{ row, columns, rowHeight, index, start }}
+                isReached={index === reached}
                 onFocus={() => setActive(index)}
-              >
-                <Cells columns={columns} row={row} />
-              </div>
+              />
             )
           );
         })}
@@ -172,38 +164,39 @@ export function VirtualTable(props: VirtualTableProps) {
   );
 }
 
-interface CellsProps extends Pick<VirtualTableProps, "columns"> {
+interface RowProps extends Pick<VirtualTableProps, "columns" | "rowHeight"> {
   readonly row: CallOverview;
+  readonly index: number;
+  /** Pixels. */
+  readonly start: number;
+  /** Whether the tab key reaches it. */
+  readonly isReached: boolean;
+  readonly onFocus: () => void;
 }
 
-const Cells = ({ columns, row }: CellsProps) => (
-  <>
+const Row = ({ row, columns, rowHeight, index, start, isReached, onFocus }: RowProps) => (
+  <div
+    class="grid-row"
+    role="row"
+    aria-rowindex={index + 2}
+    data-row={index}
+    data-call={row.id}
+    tabIndex={isReached ? 0 : -1}
+    style={{ height: `${rowHeight}px`, transform: `translateY(${start}px)` }}
+    onFocus={onFocus}
+  >
     {columns.map(({ id, cell, names }) => (
       <div key={id} role={names ? "rowheader" : "cell"} class={`col-${id}`}>
         {cell(row)}
       </div>
     ))}
-  </>
+  </div>
 );
 
 /** Returns the index of the row that an element is in. */
 function rowOf(element: Element): number | undefined {
   const row = element.closest<HTMLElement>("[data-row]");
   return row ? Number(row.dataset["row"]) : undefined;
-}
-
-/** Returns the row that a key moves to; undefined if it moves nothing. */
-function moved(key: string, from: number, page: number, last: number): number | undefined {
-  const to: Readonly<Record<string, number>> = {
-    ArrowDown: from + 1,
-    ArrowUp: from - 1,
-    PageDown: from + page,
-    PageUp: from - page,
-    Home: 0,
-    End: last,
-  };
-  const next = to[key];
-  return next === undefined ? undefined : Math.min(Math.max(next, 0), last);
 }
 
 const Head = ({ columns, sorting, onSort }: VirtualTableProps) => (
