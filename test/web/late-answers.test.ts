@@ -116,6 +116,32 @@ it("a double click orders one run, even if the first click is answered in betwee
   expect(orders).toBe(6);
 });
 
+it("a page keeps what its address chose while the next one loads", async () => {
+  const { page } = await pages.open(`/calls/${await makeCall("Left")}?run_category=FAIL`);
+  const category = page.getByRole("region", { name: "Runs", exact: true }).getByLabel("Category");
+  await page.getByText("No results match").waitFor();
+  const insights = await holdBack(page, "GET", "**/assets/insights-page-*");
+  await page.getByRole("link", { name: "Insights", exact: true }).first().click();
+  await expect.poll(() => insights.sent.length).toBeGreaterThan(0);
+  await readOn(page);
+  expect(await category.inputValue()).toBe("FAIL");
+  await category.selectOption("");
+  insights.release();
+  await page.getByRole("heading", { name: "Insights", level: 1 }).waitFor();
+  expect(page.url()).toBe(`${pages.api}/insights`);
+
+  await page.goto(`${pages.api}/environment?workspace=production`);
+  const workspace = page.getByRole("heading", { name: "production" });
+  await workspace.waitFor();
+  const reports = await holdBack(page, "GET", "**/assets/reports-page-*");
+  await page.getByRole("link", { name: "Reports", exact: true }).first().click();
+  await expect.poll(() => reports.sent.length).toBeGreaterThan(0);
+  await readOn(page);
+  expect(await workspace.count()).toBe(1);
+  reports.release();
+  await page.getByRole("heading", { name: "Reports", level: 1 }).waitFor();
+});
+
 it("a saved call leaves the reader on the page that they went to", async () => {
   const call = await makeCall("Saved late");
   const { page } = await pages.open(`/calls/${call}/edit`);

@@ -1,9 +1,8 @@
 // Creates or changes a call, then runs and deploys it.
-import { useLocation } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import type { Call } from "../../../../src/model/call.ts";
 import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
-import { pathOf } from "../../address.ts";
+import { pathOf, useAddress } from "../../address.ts";
 import { missingOf } from "../../api.ts";
 import { DeleteCall } from "../../parts/delete-call.tsx";
 import { Deployments } from "../../parts/deploy/deploy.tsx";
@@ -26,7 +25,7 @@ let runsOnArrival: string | undefined;
 
 /** `calls/new`, and `calls/new?from=ID` for a copy. */
 export function NewCallPage() {
-  const { query } = useLocation();
+  const [query] = useAddress();
   const route = useRouteFromHere();
   const from = query["from"];
   const { data: read, error, refetch } = useCall(from);

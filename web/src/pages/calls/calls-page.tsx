@@ -1,8 +1,7 @@
 // The list of calls, each with its current state and its last 24 hours.
 import { useLocation } from "preact-iso";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { pathOf } from "../../address.ts";
-import { withQuery } from "../../api.ts";
+import { pathOf, useAddress } from "../../address.ts";
 import type { CallOverview } from "../../call-overview.ts";
 import { useLocations } from "../../locations.tsx";
 import { useNow } from "../../now.ts";
@@ -17,14 +16,9 @@ import "../../styles/calls.css";
 import { columnsAt } from "./columns.tsx";
 import { calls, fault, isReading, readCalls, useCalls } from "./overview.ts";
 import { matching, queryOf, select, selectionOf, tagsOf, TONES, toneOfCall } from "./selection.ts";
-import type { Query, Selection } from "./selection.ts";
+import type { Selection } from "./selection.ts";
 
-interface CallsProps {
-  /** Of the page's address; the router's context has that of the next page while it loads. */
-  readonly query: Query;
-}
-
-export function CallsPage({ query }: CallsProps) {
+export function CallsPage() {
   useCalls();
   const known = calls.value;
   return (
@@ -38,7 +32,7 @@ export function CallsPage({ query }: CallsProps) {
       </PageHead>
       <Fault error={fault.value} retry={readCalls} />
       {known?.length === 0 && <NoCalls />}
-      {(known ? known.length > 0 : !fault.value) && <Table known={known} query={query} />}
+      {(known ? known.length > 0 : !fault.value) && <Table known={known} />}
     </>
   );
 }
@@ -80,15 +74,12 @@ function useRowHeight(): number {
   return isNarrow ? NARROW_ROW : ROW;
 }
 
-interface TableProps extends CallsProps {
-  readonly known: readonly CallOverview[] | undefined;
-}
-
-function Table({ known = [], query }: TableProps) {
+function Table({ known = [] }: { readonly known: readonly CallOverview[] | undefined }) {
   const { route } = useLocation();
+  const [query, changeAddress] = useAddress();
   const selection = useMemo(() => selectionOf(query), [query]);
   const choose = (change: Partial<Selection>): void =>
-    route(withQuery(location.pathname, queryOf({ ...selection, ...change })), true);
+    changeAddress(queryOf({ ...selection, ...change }));
   const rows = useMemo(() => select(known, selection), [known, selection]);
   const columns = columnsAt(useNow(AGO_EVERY_MS), useLocations());
   const rowHeight = useRowHeight();

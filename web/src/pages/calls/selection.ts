@@ -15,7 +15,7 @@ export const TONES: readonly Tone[] = ["fail", "warn", "missed", "pass", "none"]
 
 export const toneOfCall = ({ now }: CallOverview): Tone => toneOfState(now?.state);
 
-export type Query = Readonly<Record<string, string | undefined>>;
+type Query = Readonly<Record<string, string | undefined>>;
 
 export function selectionOf({ q = "", tag = "", state, sort = "state" }: Query): Selection {
   return {

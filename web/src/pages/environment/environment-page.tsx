@@ -1,7 +1,6 @@
 // Environment variables: workspaces, and the variables of one of them. Values are never shown.
-import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
-import { pathOf } from "../../address.ts";
+import { pathOf, useAddress } from "../../address.ts";
 import { withQuery } from "../../api.ts";
 import { useList } from "../../lists.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
@@ -30,7 +29,7 @@ interface Workspace {
 const changed = (): Promise<unknown> => invalidate(["environment"]);
 
 export function EnvironmentPage() {
-  const { query } = useLocation();
+  const [query] = useAddress();
   const route = useRouteFromHere();
   const chosen = query["workspace"] ?? GLOBAL;
   const [edited, setEdited] = useState<ShownVariable | "new" | null>(null);

@@ -1,8 +1,8 @@
 // The tokens of the signed-in user.
 import type { ComponentChildren } from "preact";
-import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import type { ShownAuthSetting } from "../../../../src/model/auth-setting.ts";
+import { useAddress } from "../../address.ts";
 import { useAll, useList } from "../../lists.ts";
 import { now } from "../../now.ts";
 import { DeleteButton } from "../../parts/delete-button.tsx";
@@ -27,7 +27,7 @@ const changed = (): Promise<unknown> => invalidate(["tokens"], ["settings"]);
 const useSettings = () => useAll<ShownAuthSetting>(["settings", "all"], "auth/");
 
 export function TokensPage() {
-  const { query } = useLocation();
+  const [query] = useAddress();
   const authId = query["setting"] ?? "";
   const [edited, setEdited] = useState<ShownToken | "new" | null>(null);
   const settings = useSettings();
