@@ -29,6 +29,9 @@ const makeCall = (name: string): Promise<string> =>
 
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 
+const said = (page: Page, text: string) =>
+  page.getByRole("status").getByText(text, { exact: true }).waitFor();
+
 const named = (page: Page) => page.getByLabel("Name", { exact: true });
 
 /** Holds these requests back until they are released. */
@@ -262,7 +265,7 @@ it("a dialog opens at once, before its content is read", async () => {
   await dialog.waitFor({ state: "detached" });
 });
 
-it("a deployment that was given up is not made at the other locations", async () => {
+it("a deployment that was given up is not made at the other locations, and says where it is", async () => {
   const call = await makeCall("Given up");
   const { page } = await pages.open("/locations");
   await page.route("**/api/2/agents/info", async (route) => {
@@ -287,6 +290,7 @@ it("a deployment that was given up is not made at the other locations", async ()
   const made = page.waitForResponse((response) => response.request().method() === "POST");
   release();
   await (await made).finished();
+  await said(page, "Deployed at far, but not at local, near: you closed the dialog");
   await readOn(page);
   expect(sent).toHaveLength(1);
 });

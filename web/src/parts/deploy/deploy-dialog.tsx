@@ -56,15 +56,21 @@ function DeployForm({ target, deployments, onClose }: DeployFormProps) {
   // A retry skips the locations that are done, and sends the same delay whatever is proposed then.
   const save = async (run_delay: string): Promise<void> => {
     change({ run_delay });
+    const namesOf = (ids: readonly string[]): string =>
+      listed(ids.map((id) => nameOfLocation(places, id)));
     for (const [at, location_id] of draft.locations.entries()) {
-      if (!isShown()) return; // given up
+      if (!isShown()) {
+        const [made, left] = [draft.locations.slice(0, at), draft.locations.slice(at)];
+        announce(
+          `Deployed at ${namesOf(made)}, but not at ${namesOf(left)}: you closed the dialog`,
+        );
+        return;
+      }
       const body = bodyOf({ ...draft, run_delay }, target, location_id);
       await send("POST", "deployments/", { body });
       change({ locations: draft.locations.slice(at + 1) });
       await invalidate(["deployments"], overviewKey(target.id));
     }
-    const namesOf = (ids: readonly string[]): string =>
-      listed(ids.map((id) => nameOfLocation(places, id)));
     const lacking = draft.locations.filter(lackAt);
     announce(
       `Deployed at ${namesOf(draft.locations)}${
