@@ -295,6 +295,19 @@ it("a deployment that was given up is not made at the other locations, and says 
   expect(sent).toHaveLength(1);
 });
 
+it("an announcement lets clicks through to what is behind it", async () => {
+  const { page } = await pages.open("/environment");
+  await beginVariable(page, "ANNOUNCED");
+  await button(page, "Save").click();
+  await said(page, "Saved ANNOUNCED");
+  const isInTheWay = await page.evaluate(`{
+    const shown = document.querySelector(".announcement");
+    const { x, y, width, height } = shown.getBoundingClientRect();
+    shown.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+  }`);
+  expect(isInTheWay).toBe(false);
+});
+
 interface AgentsInfo {
   readonly regions: readonly { readonly locations: string[] }[];
   readonly locations: Record<string, string>;
