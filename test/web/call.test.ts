@@ -316,9 +316,9 @@ it("keeps a chart's table open, and the focus, while something else is read", TI
   });
   const controls = page.getByRole("region", { name: "What the charts show" });
   await controls.getByLabel("Latency").selectOption("p95");
-  await section(page, "Latency: p50").locator("figure[aria-busy=true]").waitFor();
+  await section(page, "Latency: p50").and(page.locator("[aria-busy=true]")).waitFor();
   release();
-  await section(page, "Latency: p95").locator("figure[aria-busy=false]").waitFor();
+  await section(page, "Latency: p95").and(page.locator("[aria-busy=false]")).waitFor();
   expect(await table.isVisible()).toBe(true);
   await section(page, "Latency: p95").getByRole("button", { name: "Zoom in" }).press("Enter");
   await section(page, "Latency: p95")

@@ -37,7 +37,7 @@ export function HistogramChart({
   const edge = (place: number): string =>
     formatMs(bins[Math.floor(place)]?.from ?? bins.at(-1)?.to ?? 0);
   return (
-    <section class="card">
+    <section class={isOld ? "card old" : "card"} aria-busy={isOld}>
       <h2>Distribution</h2>
       {buckets === null && <p class="muted">The counters for this range have been removed.</p>}
       {buckets?.length === 0 && (
@@ -67,7 +67,6 @@ export function HistogramChart({
           format={(count) => formatCount(count)}
           isCount
           range={[0, bins.length]}
-          isOld={isOld}
         />
       )}
       {fences.length > 0 && <Fences fences={fences} places={places} />}
@@ -109,12 +108,12 @@ const Fences = ({ fences, places }: FencesProps) => (
 export function ResultCodes({ value: { results }, isOld }: Omit<DistributionProps, "places">) {
   const total = results.reduce((sum, { count }) => sum + count, 0);
   return (
-    <section class="card">
+    <section class={isOld ? "card old" : "card"} aria-busy={isOld}>
       <h2>How calls ended</h2>
       {total === 0 ? (
         <NoCalls />
       ) : (
-        <table class="codes" aria-label="How calls ended" aria-busy={isOld}>
+        <table class="codes" aria-label="How calls ended">
           <thead>
             <tr>
               <th scope="col">Result</th>

@@ -42,7 +42,8 @@ const EVERY: Readonly<Record<View["grain"], string>> = {
   YEAR: "Each point is a year (UTC)",
 };
 
-export function LatencyChart({ view, series, places, change, onRuns, ...rest }: LatencyChartProps) {
+export function LatencyChart(props: LatencyChartProps) {
+  const { view, series, isOld, places, change, onZoom, onRuns } = props;
   const { all, each } = series;
   const times = all.map(({ time }) => time);
   const isRaw = view.grain === "RAW";
@@ -64,7 +65,7 @@ export function LatencyChart({ view, series, places, change, onRuns, ...rest }: 
     ? "The bar below a point is how much of it may be Sonde's own work."
     : measureText(view.measure);
   return (
-    <section class="card">
+    <section class={isOld ? "card old" : "card"} aria-busy={isOld}>
       <header>
         <h2>Latency: {isRaw ? "single calls" : MEASURES[view.measure]}</h2>
         {!view.span && (
@@ -91,8 +92,8 @@ export function LatencyChart({ view, series, places, change, onRuns, ...rest }: 
           lines={linesOf(change, view.range)}
           format={formatMs}
           range={view.range}
+          onZoom={onZoom}
           isZoomed={view.span === undefined}
-          {...rest}
         />
       )}
       {each.length > MOST_LINES && (
@@ -125,7 +126,7 @@ export function PhasesChart({ view, series: { all }, isOld, onZoom }: Omit<Chart
   const made = all.filter(({ latency }) => latency !== null);
   const reached = PHASE_ORDER.filter((phase) => made.some(({ phases }) => phases[phase] !== null));
   return (
-    <section class="card">
+    <section class={isOld ? "card old" : "card"} aria-busy={isOld}>
       <h2>Phases</h2>
       {reached.length === 0 ? (
         <NoTimes type={view.type} isMade={isAnyMade(all)} />
@@ -146,7 +147,6 @@ export function PhasesChart({ view, series: { all }, isOld, onZoom }: Omit<Chart
           range={view.range}
           onZoom={onZoom}
           isZoomed={view.span === undefined}
-          isOld={isOld}
         />
       )}
     </section>

@@ -18,11 +18,9 @@ export interface ChartProps extends ChartSpec {
   /** If given, the caller applies the zoom to `range`; undefined: back to all of it. */
   readonly onZoom?: (range: Range | undefined) => void;
   readonly isZoomed?: boolean;
-  /** Whether something else was chosen, and is not read yet. */
-  readonly isOld?: boolean;
 }
 
-export function Chart({ title, caption, range, onZoom, isZoomed, isOld, ...spec }: ChartProps) {
+export function Chart({ title, caption, range, onZoom, isZoomed, ...spec }: ChartProps) {
   const [own, setOwn] = useState<Range>();
   const [hovered, setHovered] = useState<number | null>(null);
   const zoom = onZoom ?? setOwn;
@@ -33,7 +31,7 @@ export function Chart({ title, caption, range, onZoom, isZoomed, isOld, ...spec 
     onReset: () => zoom(undefined),
   });
   return (
-    <figure class="chart" aria-busy={isOld}>
+    <figure class="chart">
       <div class="row spread">
         <ChartLegend spec={spec} hovered={hovered} />
         <ZoomButtons
