@@ -320,12 +320,15 @@ it("keeps a chart's table open, and the focus, while something else is read", TI
   release();
   await section(page, "Latency: p95").and(page.locator("[aria-busy=false]")).waitFor();
   expect(await table.isVisible()).toBe(true);
-  await section(page, "Latency: p95").getByRole("button", { name: "Zoom in" }).press("Enter");
-  await section(page, "Latency: p95")
-    .getByText(/ to .* UTC/)
-    .waitFor();
-  expect(await table.isVisible()).toBe(true);
+  const latency = section(page, "Latency: p95");
+  const zoomed = latency.getByText(/^[\d-]{10} .* to .* UTC$/);
+  await latency.getByRole("button", { name: "Zoom in" }).press("Enter");
+  await zoomed.waitFor();
   expect(await page.evaluate("document.activeElement.ariaLabel")).toMatch(/^Zoom in/);
+  await latency.getByRole("button", { name: "Reset" }).press("Enter");
+  await zoomed.waitFor({ state: "detached" });
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Reset");
+  expect(await table.isVisible()).toBe(true);
 });
 
 /** Chromium observes no sizes while it prints. */

@@ -68,7 +68,12 @@ export function ZoomButtons({ of, range, isZoomed, onZoom }: ZoomButtonsProps) {
           {sign}
         </button>
       ))}
-      <button class="button quiet" type="button" disabled={!isZoomed} onClick={() => move("all")}>
+      <button
+        class="button quiet"
+        type="button"
+        aria-disabled={!isZoomed}
+        onClick={() => move("all")}
+      >
         Reset
       </button>
     </div>
