@@ -5,6 +5,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { connect, errors, nkeys } from "@nats-io/transport-node";
 import { describe, expect, it, vi } from "vitest";
 import { openNatsLink } from "../../src/bus/nats/connection.ts";
+import { openJetStream } from "../../src/bus/nats/jetstream.ts";
 import { storeMessage } from "../../src/bus/nats/publisher.ts";
 import { watchRoom } from "../../src/bus/nats/room.ts";
 import { createStreams, prepareStreams } from "../../src/bus/nats/streams.ts";
@@ -441,6 +442,25 @@ describe("at the start", () => {
     await clock.advance(10_000);
     await created;
     expect(await info("SONDE_TICKS")).toMatchObject({ config: { num_replicas: 1 } });
+  });
+
+  it("requests that are not answered in time are repeated", async () => {
+    await using server = await startNatsServer();
+    await using parts = await openParts(server.url);
+    const { link, manager, streams } = parts;
+    const unanswered = new errors.TimeoutError();
+    vi.spyOn(link.connection, "request").mockRejectedValueOnce(unanswered);
+    await openJetStream(link);
+    await streams.ensure();
+    const info = manager.streams.info.bind(manager.streams);
+    let asked = 0;
+    vi.spyOn(manager.streams, "info").mockImplementation(async (...stream) => {
+      asked += 1;
+      if (asked === 1 || asked === 5) throw unanswered; // of those that create, and that adapt
+      return info(...stream);
+    });
+    await prepareStreams(link, streams, systemClock);
+    expect(asked).toBe(7);
   });
 
   it("refused credentials are reported without showing them", async () => {

@@ -54,6 +54,9 @@ export const isNotEnabled = (cause: unknown): boolean =>
 export const isForbidden = (cause: unknown): boolean =>
   isCausedBy(cause, errors.PermissionViolationError);
 
+/** Nobody answered in time, which a stall of the server or of this process also causes. */
+export const isTimeout = (cause: unknown): boolean => isCausedBy(cause, errors.TimeoutError);
+
 function isCausedBy(fault: unknown, kind: new (...args: never[]) => Error): boolean {
   if (!(fault instanceof Error)) return false;
   const { cause } = fault;

@@ -2,21 +2,28 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { JetStreamManager } from "@nats-io/jetstream";
 import { unavailable } from "../../model/errors.ts";
-import { retryDelayMs } from "../../runtime/retry.ts";
+import { retry, retryDelayMs } from "../../runtime/retry.ts";
 import type { NatsLink } from "./connection.ts";
-import { isForbidden, textOf } from "./errors.ts";
+import { isForbidden, isTimeout, textOf } from "./errors.ts";
 
 const REQUEST_TIMEOUT_MS = 2000;
 
+/** At most 1 s, so retries within a few seconds use all of that time. */
+export const shortDelayMs = (failures: number): number => Math.min(retryDelayMs(failures), 1000);
+
+/** The patience of a process that starts. */
+export const START_RETRIES = { delayMs: shortDelayMs, withinMs: 10_000 } as const;
+
 /**
- * Rejects with advice for the operator if the server has no JetStream or refuses this user. Does
- * not ask a cluster, which does not answer right after its start: creating the streams waits for
- * it.
+ * Rejects with advice for the operator if the server has no JetStream, refuses this user, or does
+ * not answer for 10 s. Does not ask a cluster, which does not answer right after its start:
+ * creating the streams waits for it.
  */
 export async function openJetStream(link: NatsLink): Promise<JetStreamManager> {
   const options = { timeout: REQUEST_TIMEOUT_MS, checkAPI: !link.clustered };
+  const open = (): Promise<JetStreamManager> => jetstreamManager(link.connection, options);
   try {
-    return await jetstreamManager(link.connection, options);
+    return await retry(open, { ...START_RETRIES, isRetryable: isTimeout });
   } catch (cause) {
     if (isForbidden(cause)) throw forbidden(link, cause);
     const said = textOf(cause);
@@ -28,9 +35,6 @@ export async function openJetStream(link: NatsLink): Promise<JetStreamManager> {
     });
   }
 }
-
-/** At most 1 s, so retries within a few seconds use all of that time. */
-export const shortDelayMs = (failures: number): number => Math.min(retryDelayMs(failures), 1000);
 
 export const forbidden = (link: NatsLink, cause: unknown): Error =>
   unavailable(

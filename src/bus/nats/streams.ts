@@ -15,9 +15,10 @@ import {
   isNoRoom,
   isPeerMissing,
   isStreamMissing,
+  isTimeout,
   textOf,
 } from "./errors.ts";
-import { forbidden, shortDelayMs } from "./jetstream.ts";
+import { forbidden, START_RETRIES } from "./jetstream.ts";
 import { REPORT_STREAM, TICK_STREAM, reportSubject, tickSubject } from "./topology.ts";
 
 export interface StreamSettings {
@@ -194,8 +195,6 @@ function adviceOn(plan: StreamPlan, change: Partial<StreamConfig>, cause: unknow
   return `${reason}; check the permissions of the user`;
 }
 
-const START_PATIENCE_MS = 10_000;
-
 /**
  * Creates the streams, or adapts existing ones to the settings. Retries for 10 s: a cluster that
  * starts at the same time needs a moment to find its servers and elect a leader. Rejects with
@@ -205,8 +204,7 @@ export async function prepareStreams(link: NatsLink, streams: Streams, clock: Cl
   const attempt = (): Promise<void> =>
     retry(streams.ensure, {
       clock,
-      delayMs: shortDelayMs,
-      withinMs: START_PATIENCE_MS,
+      ...START_RETRIES,
       isRetryable: (cause) => !isForbidden(cause) && !isNoRoom(cause),
     });
   try {
@@ -214,7 +212,7 @@ export async function prepareStreams(link: NatsLink, streams: Streams, clock: Cl
       if (!isPeerMissing(cause) || !streams.settleForOneReplica()) throw cause;
       await attempt();
     });
-    await streams.align();
+    await retry(() => streams.align(), { clock, ...START_RETRIES, isRetryable: isTimeout });
   } catch (cause) {
     if (isForbidden(cause)) throw forbidden(link, cause);
     throw unavailable(
