@@ -11,6 +11,7 @@ import { startBlackHole } from "../support/black-hole.ts";
 import { freePort } from "../support/free-port.ts";
 import { startNameServer } from "../support/name-server.ts";
 import { startTarget } from "../support/target-server.ts";
+import { undisturbed } from "../support/undisturbed.ts";
 import { newCall, newRunSettings, newTick, runTick } from "./calling.ts";
 
 async function run(
@@ -125,7 +126,8 @@ describe("a result", () => {
   it("ends with the call, before the uplink check", async () => {
     await using hole = await startBlackHole();
     const nobody = `http://127.0.0.1:${await freePort()}`;
-    const result = await run({ url: nobody }, {}, [`127.0.0.1:${hole.port}`]);
+    const check = [`127.0.0.1:${hole.port}`];
+    const result = await undisturbed(() => run({ url: nobody }, {}, check), 500);
     const { message, start_time, end_time } = result.meta;
     expect(message).toMatch(/^uplink_down: /);
     const took = Date.parse(end_time ?? "") - Date.parse(start_time ?? "");

@@ -15,6 +15,7 @@ import { createManualClock } from "../support/manual-clock.ts";
 import { aReport, aRun, aWorkflowReport } from "../support/runs.ts";
 import type { Outcome } from "../support/runs.ts";
 import { storeKinds } from "../support/stores.ts";
+import { undisturbed } from "../support/undisturbed.ts";
 
 /** Starts the API on a port of its own, with a listener. */
 async function startListening(options: Parameters<typeof startApi>[0] = {}) {
@@ -313,12 +314,15 @@ describe.runIf(storeKinds.includes("sqlite"))("an event stream", () => {
   });
 
   it("ends at once when the API stops", async () => {
-    await using api = await startListening();
-    await using heard = await api.hear();
-    const began = performance.now();
-    await api.api.stop();
-    await heard.ended;
-    expect(performance.now() - began).toBeLessThan(2000);
+    const took = await undisturbed(async () => {
+      await using api = await startListening();
+      await using heard = await api.hear();
+      const began = performance.now();
+      await api.api.stop();
+      await heard.ended;
+      return performance.now() - began;
+    }, 500); // it takes a while to open a store
+    expect(took).toBeLessThan(2000);
   });
 
   it("is refused beyond the limit per key", async () => {
