@@ -509,8 +509,8 @@ describe.each(ADAPTERS)("a heartbeat on the $name bus", ({ name, start }) => {
       return handler();
     });
     const answer = bus.sendHeartbeat(aHeartbeat(newLocation()));
-    // A timer in this process, so that a stall delays both.
-    const overdue = delay(ANSWER_MS + 500, "overdue");
+    // Timers in this process: a stall delays both, and the second one leaves time for the answer.
+    const overdue = delay(ANSWER_MS).then(() => delay(500, "overdue"));
     expect(await Promise.race([answer, overdue])).toBeNull();
     await until(() => expect(taken).toBe(1));
   });

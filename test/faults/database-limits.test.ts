@@ -59,8 +59,8 @@ describe.concurrent("a database that is too slow", () => {
   it("is unavailable, after seconds, while every connection is busy", async () => {
     await using opened = await open({ maxConnections: 2 });
     const busy = [opened.sleep(8), opened.sleep(8)];
-    // A timer in this process, so that a stall delays both.
-    const overdue = delay(7500, "refused too late");
+    // Timers in this process: a stall delays both, and the second one leaves time for the refusal.
+    const overdue = delay(7000).then(() => delay(500, "refused too late"));
     const refused = opened.sleep(0).catch((error: unknown) => error);
     expect(await Promise.race([refused, overdue])).toSatisfy(
       (error) =>
