@@ -114,28 +114,34 @@ interface Replaceable extends AsyncDisposable {
   wasReady(from: number, to: number, ms: number): boolean;
 }
 
+interface Life {
+  readonly process: SondeProcess;
+  /** When it was known to be ready, and when it was killed. */
+  since: number;
+  until: number;
+}
+
 function replaceable(start: () => SondeProcess): Replaceable {
-  const ready: { readonly since: number; until: number }[] = [];
-  const watched = (process: SondeProcess): SondeProcess => {
-    const noted = (): unknown => ready.push({ since: systemClock.now(), until: Infinity });
-    process.ready().then(noted, () => undefined); // killed before
-    return process;
+  const begin = (): Life => {
+    const life: Life = { process: start(), since: Infinity, until: Infinity };
+    const noted = (): unknown => (life.since = systemClock.now());
+    life.process.ready().then(noted, () => undefined); // killed before
+    return life;
   };
-  const started = [watched(start())];
-  const current = (): SondeProcess => started.at(-1) as SondeProcess;
+  const lives = [begin()];
+  const last = (): Life => lives.at(-1) as Life;
   return {
-    current,
+    current: () => last().process,
     async killAndReplace() {
-      const killed = await current().kill9();
-      expect(killed.signal, current().stderr()).toBe("SIGKILL");
-      const last = ready.at(-1);
-      if (last) last.until = Math.min(last.until, systemClock.now());
-      started.push(watched(start()));
+      last().until = systemClock.now();
+      const killed = await last().process.kill9();
+      expect(killed.signal, last().process.stderr()).toBe("SIGKILL");
+      lives.push(begin());
     },
     wasReady: (from, to, ms) =>
-      ready.some(({ since, until }) => Math.min(until, to) - Math.max(since, from) >= ms),
+      lives.some(({ since, until }) => Math.min(until, to) - Math.max(since, from) >= ms),
     async [Symbol.asyncDispose]() {
-      for (const process of started) await process[Symbol.asyncDispose]();
+      for (const { process } of lives) await process[Symbol.asyncDispose]();
     },
   };
 }
