@@ -127,7 +127,7 @@ describe("a result", () => {
     await using hole = await startBlackHole();
     const nobody = `http://127.0.0.1:${await freePort()}`;
     const check = [`127.0.0.1:${hole.port}`];
-    const result = await undisturbed(() => run({ url: nobody }, {}, check), 500);
+    const result = await undisturbed(() => run({ url: nobody }, {}, check), { toleratedMs: 500 });
     const { message, start_time, end_time } = result.meta;
     expect(message).toMatch(/^uplink_down: /);
     const took = Date.parse(end_time ?? "") - Date.parse(start_time ?? "");

@@ -6,21 +6,31 @@ const LEAST_TRIES = 4;
 const SAMPLE_EVERY_MS = 5;
 const HITCH_MS = 25;
 
+export interface Disturbance {
+  /** How long `measure` itself keeps the event loop busy. */
+  readonly plannedMs?: number;
+  /** How much longer or shorter than planned it may be busy. */
+  readonly toleratedMs?: number;
+}
+
 /**
- * Returns the result of `measure`. If the event loop stalled meanwhile, for longer than the
- * `plannedMs` that `measure` keeps it busy, measures again: for five seconds and at least four
- * times. Returns the least disturbed measurement.
+ * Returns the result of `measure`. If the event loop stalled meanwhile, or `measure` ended before
+ * its planned work, measures again: for five seconds and at least four times. Returns the least
+ * disturbed measurement.
  */
-export async function undisturbed<T>(measure: () => Promise<T>, plannedMs = 0): Promise<T> {
+export async function undisturbed<T>(
+  measure: () => Promise<T>,
+  { plannedMs = 0, toleratedMs = HITCH_MS }: Disturbance = {},
+): Promise<T> {
   const deadline = performance.now() + RETRY_FOR_MS;
-  let best: { readonly measured: T; readonly stalled: number } | undefined;
+  let best: { readonly measured: T; readonly by: number } | undefined;
   for (let tries = 1; ; tries += 1) {
     const watch = watchStalls();
     const measured = await measure().finally(watch.end);
-    const stalled = watch.stalled() - plannedMs;
-    if (best === undefined || stalled < best.stalled) best = { measured, stalled };
+    const by = Math.abs(watch.stalled() - plannedMs);
+    if (best === undefined || by < best.by) best = { measured, by };
     const mayRetry = tries < LEAST_TRIES || performance.now() < deadline;
-    if (best.stalled <= HITCH_MS || !mayRetry) return best.measured;
+    if (best.by <= toleratedMs || !mayRetry) return best.measured;
   }
 }
 
