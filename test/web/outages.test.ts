@@ -586,7 +586,7 @@ it("takes a call that is deleted on its form out of its workflow at once", async
   await page.getByRole("heading", { name: "Calls", level: 1, exact: true }).waitFor();
   await follow("Workflows");
   await follow("One step");
-  await page.getByText("No calls yet.").waitFor({ timeout: 5000 });
+  await page.getByText("No calls yet.").waitFor();
 });
 
 it("says that a call was deleted meanwhile, and keeps what is typed", async () => {
