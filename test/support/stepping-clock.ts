@@ -1,8 +1,8 @@
-// Import it before a program: each SIGUSR2 sets the program's wall clock to the next of
-// CLOCK_STEPS, in milliseconds off the machine's clock.
+// Import it before a program: the program's wall clock is CLOCK_OFFSET milliseconds off the
+// machine's, and each SIGUSR2 sets it to the next of CLOCK_STEPS.
 const steps = (process.env["CLOCK_STEPS"] ?? "").split(",").map(Number);
 const realNow = Date.now.bind(Date);
-let offset = 0;
+let offset = Number(process.env["CLOCK_OFFSET"] ?? 0);
 
 const now = (): number => realNow() + offset;
 

@@ -1,5 +1,6 @@
 // Insights and reports in a real browser, on a history created while the service runs.
 import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { keepPicture } from "../support/browser.ts";
@@ -24,17 +25,30 @@ interface Explained {
 
 const WIDE = { viewport: { width: 1280, height: 800 } };
 
+/** A report is computed ten minutes after its period: around midnight, the clock is set off it. */
+const env = {
+  NODE_OPTIONS: `--import=${fileURLToPath(new URL("../support/stepping-clock.ts", import.meta.url))}`,
+  CLOCK_OFFSET: String(awayFromMidnight(new Date()) * 60_000),
+};
+
+/** Returns minutes. */
+function awayFromMidnight(now: Date): number {
+  const minutes = now.getUTCHours() * 60 + now.getUTCMinutes();
+  if (minutes < 15) return 15;
+  return minutes >= 1425 ? -15 : 0;
+}
+
 let pages: Awaited<ReturnType<typeof startPages>>;
 
 beforeAll(async () => {
-  pages = await startPages();
+  pages = await startPages({ env });
 });
 
 afterAll(() => pages[Symbol.asyncDispose]());
 
 async function run(...args: readonly string[]): Promise<void> {
-  const env = { SONDE_DATA_DIR: pages.sonde.dataDir };
-  await using command = startSonde(args, { env });
+  const options = { env: { ...env, SONDE_DATA_DIR: pages.sonde.dataDir } };
+  await using command = startSonde(args, options);
   expect(await command.exited, command.stderr()).toEqual({ code: 0, signal: null });
 }
 
