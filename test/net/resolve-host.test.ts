@@ -260,38 +260,41 @@ describe("a name", () => {
         message: "dns_busy: other lookups left no time to ask the system for a",
       });
       const waiting = resolver.resolve("b", { onHeld });
+      await delay(100); // a stall ends in it, so that DNS answers before the next one begins
       await delay(500);
       free.resolve();
       expect(await waiting).toContain("10.0.0.5");
       expect(held).toHaveLength(2);
       expect(held[0]).toBe(2000);
-      expect(held[1]).toBeGreaterThan(250); // the rest may pass before DNS has answered
+      expect(held[1]).toBeGreaterThan(250); // some of it may pass before DNS has answered
       expect(await slow).toBe("dns_not_found: slow has no address");
     });
 
     it("waits for other lookups at the cost of certainty, also after a redirect", async () => {
-      await using server = await startNameServer(() => "NXDOMAIN");
       await using target = await startTarget(({ url }, response) => {
         response.writeHead(url === "/" ? 302 : 200, { location: "/next" }).end();
       });
-      const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      const resolver = resolverOf(server, {
-        system: async (name) => {
-          asked.resolve();
-          await (name === "other" ? free.promise : delay(50));
-          return [{ address: "127.0.0.1", family: 4 }];
-        },
-      });
-      const other = resolver.resolve("other");
-      await asked.promise;
       // As on a machine without other load.
       const clock = { ...systemClock, busy: () => 0, busyAtLastLook: () => 0 };
-      const calling = call(`http://web:${target.port}/`, { resolver, clock });
-      await expect.poll(() => server.questions.length).toBe(4);
-      await delay(300); // some of it may pass before DNS has answered
-      free.resolve();
-      const outcome = await calling;
-      await other;
+      const outcome = await undisturbed(async () => {
+        await using server = await startNameServer(() => "NXDOMAIN");
+        const [asked, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+        const resolver = resolverOf(server, {
+          system: async (name) => {
+            asked.resolve();
+            await (name === "other" ? free.promise : delay(50));
+            return [{ address: "127.0.0.1", family: 4 }];
+          },
+        });
+        const other = resolver.resolve("other").catch(() => "it took too long");
+        await asked.promise;
+        const calling = call(`http://web:${target.port}/`, { resolver, clock });
+        await expect.poll(() => server.questions.length).toBeGreaterThanOrEqual(4);
+        await delay(300); // some of it may pass before DNS has answered
+        free.resolve();
+        await other;
+        return await calling;
+      });
       expect(outcome.hops).toHaveLength(1);
       const { total, uncertainty } = timingOfCall(outcome);
       expect(uncertainty).toBeGreaterThan(150);
