@@ -24,7 +24,7 @@ const inTurn = (
     const started = [first()];
     await expect.poll(() => waitingIn(raw)).toBe(1);
     started.push(second());
-    await expect.poll(() => waitingIn(raw), { timeout: 5000 }).toBe(2);
+    await expect.poll(() => waitingIn(raw)).toBe(2);
     return { ended: Promise.all(started) };
   });
 
