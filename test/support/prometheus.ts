@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { expect, vi } from "vitest";
 import { parse, stringify } from "yaml";
 import { freePort } from "./free-port.ts";
 import { killAtExit } from "./kill-at-exit.ts";
@@ -115,6 +116,25 @@ export async function startPrometheus(options: PrometheusOptions = {}): Promise<
     },
     [Symbol.asyncDispose]: end,
   };
+}
+
+export const firing = async (prometheus: Prometheus): Promise<Alert[]> =>
+  (await prometheus.alerts()).filter(({ state }) => state === "firing");
+
+const QUIET_FOR_MS = 10_000;
+
+/** Resolves once nothing has fired for ten seconds: a process that stalls is quiet for a while. */
+export async function untilQuiet(prometheus: Prometheus): Promise<void> {
+  let loud = performance.now();
+  await vi.waitFor(
+    async () => {
+      const alerts = await firing(prometheus);
+      if (alerts.length > 0) loud = performance.now();
+      expect(alerts.map(({ name }) => name)).toEqual([]);
+      expect(performance.now() - loud).toBeGreaterThan(QUIET_FOR_MS);
+    },
+    { timeout: 240_000, interval: 500 },
+  );
 }
 
 /** Returns targets for processes, under the names that deploy/compose.yaml would give them. */
