@@ -60,7 +60,9 @@ describe("sonde simulate", () => {
     expect(created).toBe(
       `created the database ${file}: if the service is already running, set SONDE_DATA_DIR to its folder`,
     );
-    expect(progress.join("\n")).toMatch(/^simulating 100 %, 168 of 168 results, \d+ results\/s\n$/);
+    expect(progress.join("\n")).toMatch(
+      /^(?:.+ left\n)*simulating 100 %, 168 of 168 results, \d+ results\/s\n$/,
+    );
     expect(countsIn(folder.dataDir)).toEqual({ results: 168, counted: 168, pending: 0 });
     expect(locationsIn(folder.dataDir)).toEqual(["local", "sim-frankfurt"]);
   });
