@@ -5,7 +5,7 @@ import { jetstreamManager } from "@nats-io/jetstream";
 import { connect, errors, nkeys } from "@nats-io/transport-node";
 import { describe, expect, it, vi } from "vitest";
 import { openNatsLink } from "../../src/bus/nats/connection.ts";
-import { openJetStream } from "../../src/bus/nats/jetstream.ts";
+import { awaitJetStream } from "../../src/bus/nats/jetstream.ts";
 import { storeMessage } from "../../src/bus/nats/publisher.ts";
 import { watchRoom } from "../../src/bus/nats/room.ts";
 import { createStreams, prepareStreams } from "../../src/bus/nats/streams.ts";
@@ -456,7 +456,7 @@ describe("at the start", () => {
     const { link, manager, streams } = parts;
     const unanswered = new errors.TimeoutError();
     vi.spyOn(link.connection, "request").mockRejectedValueOnce(unanswered);
-    await openJetStream(link);
+    await awaitJetStream(link, systemClock);
     await streams.ensure();
     const info = manager.streams.info.bind(manager.streams);
     let asked = 0;

@@ -15,7 +15,7 @@ import { decodeReports, decodeTicks, REPORTS, TICKS } from "./codec.ts";
 import type { NatsLink, NatsTls } from "./connection.ts";
 import { openNatsLink } from "./connection.ts";
 import { createConsumers } from "./consumer.ts";
-import { openJetStream } from "./jetstream.ts";
+import { awaitJetStream } from "./jetstream.ts";
 import { createAgentOpener, createHubOpener } from "./opener.ts";
 import { publish } from "./publisher.ts";
 import { CREDENTIALS, HEARTBEATS, ask, listen } from "./questions.ts";
@@ -90,7 +90,7 @@ async function openHubAccess(
   link: NatsLink,
   client: JetStreamClient,
 ): Promise<StreamAccess> {
-  const manager = await openJetStream(link);
+  const manager = await awaitJetStream(link, clock);
   const streams = createStreams({ manager, settings, clustered: link.clustered, log });
   await prepareStreams(link, streams, clock);
   return createHubAccess({

@@ -86,8 +86,13 @@ export function createStreams(options: StreamsOptions) {
         .then(() => undefined)
         .finally(() => (ensuring = undefined))),
     /** Adapts existing streams to the settings; logs what it changes or cannot change. */
-    async align(): Promise<void> {
-      for (const plan of plans) await alignStream(options, plan, replicas);
+    async align(clock: Clock): Promise<void> {
+      for (const plan of plans)
+        await retry(() => alignStream(options, plan, replicas), {
+          clock,
+          ...START_RETRIES,
+          isRetryable: isTimeout,
+        });
     },
     /** Falls back to one replica unless more were asked for; returns whether it did. */
     settleForOneReplica(): boolean {
@@ -136,7 +141,6 @@ async function alignStream(
 ): Promise<void> {
   const stream = await manager.streams.info(plan.name);
   const { changes, kept } = changesTo(stream, { ...plan, replicas });
-  if (kept !== undefined) log.warn({ stream: plan.name }, kept);
   // One by one: the server makes all changes of a request or none.
   for (const change of changes) {
     const facts = { stream: plan.name, ...change };
@@ -144,9 +148,11 @@ async function alignStream(
       await manager.streams.update(plan.name, change);
       log.info(facts, "stream updated");
     } catch (cause) {
+      if (isTimeout(cause)) throw cause;
       log.warn({ ...facts, err: cause }, `stream not updated: ${adviceOn(plan, change, cause)}`);
     }
   }
+  if (kept !== undefined) log.warn({ stream: plan.name }, kept);
 }
 
 interface StreamChanges {
@@ -196,9 +202,9 @@ function adviceOn(plan: StreamPlan, change: Partial<StreamConfig>, cause: unknow
 }
 
 /**
- * Creates the streams, or adapts existing ones to the settings. Retries for 10 s: a cluster that
- * starts at the same time needs a moment to find its servers and elect a leader. Rejects with
- * advice for the operator.
+ * Creates the streams, or adapts existing ones to the settings. Retries each step for 10 s: a
+ * cluster that starts at the same time needs a moment to find its servers and elect a leader.
+ * Rejects with advice for the operator.
  */
 export async function prepareStreams(link: NatsLink, streams: Streams, clock: Clock) {
   const attempt = (): Promise<void> =>
@@ -212,7 +218,7 @@ export async function prepareStreams(link: NatsLink, streams: Streams, clock: Cl
       if (!isPeerMissing(cause) || !streams.settleForOneReplica()) throw cause;
       await attempt();
     });
-    await retry(() => streams.align(), { clock, ...START_RETRIES, isRetryable: isTimeout });
+    await streams.align(clock);
   } catch (cause) {
     if (isForbidden(cause)) throw forbidden(link, cause);
     throw unavailable(
