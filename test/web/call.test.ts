@@ -256,7 +256,8 @@ it("shows more statistics, and leaves the focus where it was", TIMEOUT, async ()
   const statistics = section(page, "Statistics");
   await statistics.getByLabel("Period", { exact: true }).selectOption("HOUR");
   const rows = statistics.locator("tbody tr");
-  await expect.poll(() => rows.count()).toBe(14);
+  await statistics.getByRole("columnheader", { name: "Hour from" }).waitFor();
+  expect(await rows.count()).toBe(14);
   await statistics.getByRole("button", { name: "Show more" }).focus();
   for (const shown of [56, 224]) {
     await page.keyboard.press("Enter");

@@ -14,9 +14,9 @@ export function useAddress(): readonly [
   Readonly<Record<string, string | undefined>>,
   (change: Readonly<Record<string, string | undefined>>) => void,
 ] {
-  const { path, query } = useRoute();
+  const { query } = useRoute();
   const route = useRouteFromHere();
   const change = (changed: Readonly<Record<string, string | undefined>>): void =>
-    void route(withQuery(path, { ...query, ...changed }), true);
+    void route(withQuery(location.pathname, { ...query, ...changed }), true);
   return [query, change];
 }

@@ -2,11 +2,21 @@
 import { useState } from "preact/hooks";
 import { faultOf, faultsBeside, missingFrom, standing } from "./faults.ts";
 
+let wasSubmit = false;
+
 // On a fast network, the first click of a double click is answered before the second one.
-addEventListener("click", (event) => {
-  const isAgain = event.detail > 1;
-  if (isAgain && (event.target as Element).closest("[type=submit]")) event.preventDefault();
-});
+addEventListener(
+  "click",
+  (event) => {
+    const isSubmit = (event.target as Element).closest("[type=submit]") !== null;
+    if (isSubmit && wasSubmit && event.detail > 1) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+    wasSubmit = isSubmit;
+  },
+  { capture: true },
+);
 
 export type Sending = ReturnType<typeof useSending>;
 

@@ -55,7 +55,8 @@ function RunPanel({ start, page, ...target }: RunNowProps) {
   }, [start]);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    if (!panel.current?.contains(event.submitter)) show();
+    // Enter in a field of the panel submits by the button in the head, which comes first.
+    if (!panel.current?.contains(document.activeElement)) show();
     begin();
   };
   return (

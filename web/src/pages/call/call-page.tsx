@@ -131,9 +131,11 @@ function useMeasured(id: string, view: View, isOpen: boolean) {
   const locations = histogram.data?.locations.map(({ location_id }) => location_id);
   const series = useSeries(id, view, isOpen ? locations : undefined);
   const error = histogram.error ?? series.error;
+  const charts = useLast(id, asked, series.data && { series: series.data, view }, error);
+  const isEmpty = charts?.value.series.all.length === 0;
   return {
     histogram: useLast(id, asked, histogram.data && { ...histogram.data, type }, error),
-    charts: useLast(id, asked, series.data && { series: series.data, view }, error),
+    charts: charts?.isOld && isEmpty ? undefined : charts,
     error,
     refetch: histogram.refetch,
   };
@@ -153,8 +155,9 @@ function ChartsOf({ id, places, seesRuns, view, changed }: ChartsOfProps) {
   const isReading = hasNone ? histogram.isOld : !charts;
   const zoom = (range: Range | undefined): void => change(zoomQuery(range, now()));
   const showRuns = (): void => {
-    const [from, to] = view.range.map((ms) => new Date(ms).toISOString());
-    change(filterQuery({ category: "", type: "", location_id: view.location, from, to }));
+    const shown = charts?.value.view ?? view;
+    const [from, to] = shown.range.map((ms) => new Date(ms).toISOString());
+    change(filterQuery({ category: "", type: "", location_id: shown.location, from, to }));
     goToResults();
   };
   return (
@@ -182,12 +185,13 @@ function ChartsOf({ id, places, seesRuns, view, changed }: ChartsOfProps) {
           <LatencyChart
             {...charts.value}
             isOld={charts.isOld}
+            asked={view}
             places={places}
             change={changed}
             onZoom={zoom}
             onRuns={seesRuns ? showRuns : undefined}
           />
-          <PhasesChart {...charts.value} isOld={charts.isOld} onZoom={zoom} />
+          <PhasesChart {...charts.value} isOld={charts.isOld} asked={view} onZoom={zoom} />
         </>
       )}
       <div class="columns">

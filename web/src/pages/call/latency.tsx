@@ -29,6 +29,8 @@ interface ChartsProps {
   readonly view: View;
   readonly series: Series;
   readonly isOld: boolean;
+  /** What was chosen last; `view` and `series` may be those of before. */
+  readonly asked: View;
   readonly places: readonly Place[];
   readonly onZoom: (range: Range | undefined) => void;
 }
@@ -42,12 +44,9 @@ const EVERY: Readonly<Record<View["grain"], string>> = {
   YEAR: "Each point is a year (UTC)",
 };
 
-export function LatencyChart(props: LatencyChartProps) {
-  const { view, series, isOld, places, change, onZoom, onRuns } = props;
-  const { all, each } = series;
-  const times = all.map(({ time }) => time);
-  const isRaw = view.grain === "RAW";
-  const lineOf = (label: string, samples: readonly Sample[], at: number): ChartSeries => ({
+const lineOf =
+  (times: readonly number[], isRaw: boolean) =>
+  (label: string, samples: readonly Sample[], at: number): ChartSeries => ({
     label,
     values: alignTo(times, samples, ({ latency }) => latency),
     colour: SERIES_COLOURS[at % SERIES_COLOURS.length] as string,
@@ -55,12 +54,19 @@ export function LatencyChart(props: LatencyChartProps) {
     ...(!isRaw && { dash: DASHES[at % DASHES.length] }),
     ...(isRaw && { below: alignTo(times, samples, ({ uncertainty }) => uncertainty) }),
   });
+
+export function LatencyChart(props: LatencyChartProps) {
+  const { view, series, isOld, asked, places, change, onZoom, onRuns } = props;
+  const { all, each } = series;
+  const times = all.map(({ time }) => time);
+  const isRaw = view.grain === "RAW";
+  const toLine = lineOf(times, isRaw);
   const of = view.location === undefined ? "All locations" : nameOfLocation(places, view.location);
   const isTimed = all.some(({ latency }) => latency !== null);
   const isApart = each.length > 1 && each.length <= MOST_LINES;
   const lines = isApart
-    ? each.map(({ location, samples }, at) => lineOf(nameOfLocation(places, location), samples, at))
-    : [lineOf(of, all, 0)];
+    ? each.map(({ location, samples }, at) => toLine(nameOfLocation(places, location), samples, at))
+    : [toLine(of, all, 0)];
   const sure = isRaw
     ? "The bar below a point is how much of it may be Sonde's own work."
     : measureText(view.measure);
@@ -92,8 +98,9 @@ export function LatencyChart(props: LatencyChartProps) {
           lines={linesOf(change, view.range)}
           format={formatMs}
           range={view.range}
+          asked={asked.range}
           onZoom={onZoom}
-          isZoomed={view.span === undefined}
+          isZoomed={asked.span === undefined}
         />
       )}
       {each.length > MOST_LINES && (
@@ -122,7 +129,9 @@ const marksOf = (samples: readonly Sample[]): ChartMarks[] => [
   { label: "Missed", tone: "missed", counts: samples.map(({ missed }) => missed) },
 ];
 
-export function PhasesChart({ view, series: { all }, isOld, onZoom }: Omit<ChartsProps, "places">) {
+export function PhasesChart(props: Omit<ChartsProps, "places">) {
+  const { view, series, isOld, asked, onZoom } = props;
+  const { all } = series;
   const made = all.filter(({ latency }) => latency !== null);
   const reached = PHASE_ORDER.filter((phase) => made.some(({ phases }) => phases[phase] !== null));
   return (
@@ -145,8 +154,9 @@ export function PhasesChart({ view, series: { all }, isOld, onZoom }: Omit<Chart
           isStacked
           format={formatMs}
           range={view.range}
+          asked={asked.range}
           onZoom={onZoom}
-          isZoomed={view.span === undefined}
+          isZoomed={asked.span === undefined}
         />
       )}
     </section>

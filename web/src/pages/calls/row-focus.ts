@@ -11,11 +11,13 @@ export function useFocusedRow(
   view: RefObject<HTMLElement | null>,
   rows: readonly CallOverview[],
 ): number {
-  const focused = view.current?.querySelector<HTMLElement>("[data-row]:focus, [data-row] :focus");
+  const active = document.activeElement as HTMLElement | null; // :focus needs an active window
+  const row = active?.closest<HTMLElement>("[data-row]");
+  const focused = row && view.current?.contains(row) ? active : null;
   useLayoutEffect(() => {
     if (!focused || document.activeElement !== document.body) return;
-    const row = focused.isConnected ? focused : view.current?.querySelector(REACHED);
-    (row as HTMLElement | null)?.focus({ preventScroll: true });
+    const next = focused.isConnected ? focused : view.current?.querySelector<HTMLElement>(REACHED);
+    next?.focus({ preventScroll: true });
   });
   const id = focused?.closest<HTMLElement>("[data-call]")?.dataset["call"];
   return id === undefined ? -1 : rows.findIndex((row) => row.id === id);

@@ -15,12 +15,22 @@ export interface ChartProps extends ChartSpec {
   readonly caption?: string;
   /** The whole x axis. */
   readonly range: Range;
+  /** The range that was asked for, which the buttons change; default: `range`. */
+  readonly asked?: Range;
   /** If given, the caller applies the zoom to `range`; undefined: back to all of it. */
   readonly onZoom?: (range: Range | undefined) => void;
   readonly isZoomed?: boolean;
 }
 
-export function Chart({ title, caption, range, onZoom, isZoomed, ...spec }: ChartProps) {
+export function Chart({
+  title,
+  caption,
+  range,
+  asked = range,
+  onZoom,
+  isZoomed,
+  ...spec
+}: ChartProps) {
   const [own, setOwn] = useState<Range>();
   const [hovered, setHovered] = useState<number | null>(null);
   const zoom = onZoom ?? setOwn;
@@ -36,7 +46,7 @@ export function Chart({ title, caption, range, onZoom, isZoomed, ...spec }: Char
         <ChartLegend spec={spec} hovered={hovered} />
         <ZoomButtons
           of={title}
-          range={shown}
+          range={own ?? asked}
           isZoomed={isZoomed ?? own !== undefined}
           onZoom={zoom}
         />

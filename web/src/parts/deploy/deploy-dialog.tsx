@@ -8,6 +8,7 @@ import { useSending } from "../../form.ts";
 import { leaving } from "../../history-guard.ts";
 import { nameOfLocation, useLacks, useLocations, useLocationsRead } from "../../locations.tsx";
 import { idOfDefault, listed } from "../../places.ts";
+import type { Place } from "../../places.ts";
 import { useShown } from "../../shown.ts";
 import { invalidate } from "../../queries.ts";
 import type { Target } from "../../runs.ts";
@@ -42,6 +43,14 @@ export function DeployDialog(props: DeployDialogProps) {
 
 const titleOf = ({ name }: Target): string => `Deploy ${name}`;
 
+/** `at` is the first of the locations without a deployment. */
+function givenUpText(places: readonly Place[], locations: readonly string[], at: number): string {
+  const [made, left] = [locations.slice(0, at), locations.slice(at)].map((ids) =>
+    listed(ids.map((id) => nameOfLocation(places, id))),
+  );
+  return made ? `Deployed at ${made}, but not at ${left}` : `Not deployed at ${left}`;
+}
+
 interface DeployFormProps extends DeployDialogProps {
   readonly deployments: readonly Deployment[];
 }
@@ -59,15 +68,12 @@ function DeployForm({ target, deployments, onClose }: DeployFormProps) {
     const namesOf = (ids: readonly string[]): string =>
       listed(ids.map((id) => nameOfLocation(places, id)));
     for (const [at, location_id] of draft.locations.entries()) {
-      if (!isShown()) {
-        const [made, left] = [draft.locations.slice(0, at), draft.locations.slice(at)];
-        announce(
-          `Deployed at ${namesOf(made)}, but not at ${namesOf(left)}: you closed the dialog`,
-        );
-        return;
-      }
+      if (!isShown()) return announce(givenUpText(places, draft.locations, at));
       const body = bodyOf({ ...draft, run_delay }, target, location_id);
-      await send("POST", "deployments/", { body });
+      await send("POST", "deployments/", { body }).catch((cause: unknown) => {
+        if (!isShown()) announce(givenUpText(places, draft.locations, at));
+        throw cause;
+      });
       change({ locations: draft.locations.slice(at + 1) });
       await invalidate(["deployments"], overviewKey(target.id));
     }
