@@ -323,8 +323,9 @@ describe.runIf(storeKinds.includes("sqlite"))("an event stream", () => {
         await heard.ended;
         return performance.now() - began;
       },
+      // It takes a while to open a store.
       { toleratedMs: 500 },
-    ); // it takes a while to open a store
+    );
     expect(took).toBeLessThan(2000);
   });
 

@@ -67,4 +67,5 @@ it(
 const STALLED = ["timeout", "heartbeats missed"];
 
 const isFault = ({ level, err }: LogLine): boolean =>
-  level !== "info" && !STALLED.includes((err as Error | undefined)?.message ?? "");
+  level !== "info" &&
+  !(level === "warn" && STALLED.includes((err as Error | undefined)?.message ?? ""));

@@ -83,11 +83,13 @@ describe("sonde simulate", () => {
         void running.exited.then(() => (hasEnded = true));
         await until(() => expect(hasEnded || countsIn(folder.dataDir).results > before).toBe(true));
         running.signal(signal);
-        const { code } = await running.exited;
-        if (code !== 0 && countsIn(folder.dataDir).results < weeks * WEEKLY_RUNS) return running;
+        await running.exited;
+        const { results } = countsIn(folder.dataDir);
+        if (results > before && results < weeks * WEEKLY_RUNS) return running;
       }
     };
-    await endMidway("SIGKILL");
+    const killed = await endMidway("SIGKILL");
+    expect(await killed.exited).toEqual({ code: null, signal: "SIGKILL" });
     const { results, counted, pending } = countsIn(folder.dataDir);
     expect([counted, pending]).toEqual([results, 0]);
 

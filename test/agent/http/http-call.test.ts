@@ -189,8 +189,9 @@ describe("the uncertainty of a call", () => {
         target.on("request", () => setTimeout(() => void workAndSleep(700), 100));
         return timingOfCall(await call(`http://${target.authority}/`, { request }));
       },
+      // It takes a while to send the body, too.
       { plannedMs: 700, toleratedMs: 300 },
-    ); // it takes a while to send the body, too
+    );
     expect(uncertainty).toBeGreaterThanOrEqual(600);
   });
 
