@@ -13,6 +13,7 @@ import { NeedsLevel } from "../parts/needs-level.tsx";
 import { Empty, Fault, Loading } from "../parts/notice.tsx";
 import { PageHead } from "../parts/page-head.tsx";
 import { Time } from "../parts/time.tsx";
+import { ScrollRegion } from "../parts/scroll-region.tsx";
 import { useRead } from "../queries.ts";
 import { has, session } from "../session.ts";
 
@@ -65,13 +66,7 @@ interface EntryTableProps {
 function EntryTable({ rows, isOld }: EntryTableProps) {
   const deleted = deletedIn(rows);
   return (
-    <div
-      class="scroll-x"
-      role="region"
-      aria-label="Entries, newest first"
-      aria-busy={isOld}
-      tabIndex={0}
-    >
+    <ScrollRegion label="Entries, newest first" isOld={isOld}>
       <table class="blocks">
         <thead>
           <tr>
@@ -89,7 +84,7 @@ function EntryTable({ rows, isOld }: EntryTableProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollRegion>
   );
 }
 

@@ -12,6 +12,7 @@ import { PageHead } from "../parts/page-head.tsx";
 import { State } from "../parts/state.tsx";
 import type { Tone } from "../tone.ts";
 import { Time } from "../parts/time.tsx";
+import { ScrollRegion } from "../parts/scroll-region.tsx";
 import { useRead } from "../queries.ts";
 import "../styles/locations.css";
 
@@ -164,7 +165,7 @@ const Spread = ({ of }: { readonly of: Percentiles | null }) =>
   );
 
 const Agents = ({ agents, of }: Pick<LocationHealth, "agents"> & { readonly of: string }) => (
-  <div class="scroll-x" role="region" aria-label={`Agents of ${of}`} tabIndex={0}>
+  <ScrollRegion label={`Agents of ${of}`}>
     <table class="middle blocks">
       <caption class="visually-hidden">Agents of {of}</caption>
       <thead>
@@ -193,7 +194,7 @@ const Agents = ({ agents, of }: Pick<LocationHealth, "agents"> & { readonly of: 
         ))}
       </tbody>
     </table>
-  </div>
+  </ScrollRegion>
 );
 
 function AgentRow({ agent }: { readonly agent: Agent }) {

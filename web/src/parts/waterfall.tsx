@@ -16,6 +16,7 @@ import {
 } from "./phases.ts";
 import type { Span } from "./phases.ts";
 import { State } from "./state.tsx";
+import { ScrollRegion } from "./scroll-region.tsx";
 import type { Tone } from "../tone.ts";
 
 export interface WaterfallRow {
@@ -64,9 +65,9 @@ export function Waterfall({ title, rows, detailed = false }: WaterfallProps) {
           <summary>
             Show as a table<span class="visually-hidden">: {title}</span>
           </summary>
-          <div class="scroll-x" role="region" aria-label={`${title}, as a table`} tabIndex={0}>
+          <ScrollRegion label={`${title}, as a table`}>
             <PhaseTable rows={rows} />
-          </div>
+          </ScrollRegion>
         </details>
       )}
     </figure>

@@ -14,6 +14,7 @@ import { formatMs } from "../../number.ts";
 import { State } from "../../parts/state.tsx";
 import { toneOf } from "../../tone.ts";
 import { Time } from "../../parts/time.tsx";
+import { ScrollRegion } from "../../parts/scroll-region.tsx";
 import { filterQuery, filtersOf, isFiltered } from "../../run-filters.ts";
 import type { RunFilters } from "../../run-filters.ts";
 import { OUTCOMES } from "../../advice.ts";
@@ -124,7 +125,7 @@ interface RowsProps {
 }
 
 const Rows = ({ results, isOld, places }: RowsProps) => (
-  <div class="scroll-x" role="region" aria-label="Results" aria-busy={isOld} tabIndex={0}>
+  <ScrollRegion label="Results" isOld={isOld}>
     <table class="results blocks">
       <thead>
         <tr>
@@ -172,5 +173,5 @@ const Rows = ({ results, isOld, places }: RowsProps) => (
         ))}
       </tbody>
     </table>
-  </div>
+  </ScrollRegion>
 );

@@ -9,6 +9,7 @@ import { MoreButton } from "../../parts/more-button.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { formatTime, isLocalTime } from "../../parts/time.tsx";
+import { ScrollRegion } from "../../parts/scroll-region.tsx";
 import { useLast } from "../../queries.ts";
 import { OUTCOMES } from "../../advice.ts";
 import { statsPath, useStats } from "./reads.ts";
@@ -116,13 +117,7 @@ function Periods({ stats, kind, type, isOld }: PeriodsProps) {
   const columns = [...RUNS, ...latencies];
   if (stats.length === 0) return <p class="muted">No matching runs yet.</p>;
   return (
-    <div
-      class="scroll-x"
-      role="region"
-      aria-label="Statistics by period"
-      aria-busy={isOld}
-      tabIndex={0}
-    >
+    <ScrollRegion label="Statistics by period" isOld={isOld}>
       <table class="stats blocks">
         <thead>
           <tr class="groups">
@@ -158,7 +153,7 @@ function Periods({ stats, kind, type, isOld }: PeriodsProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollRegion>
   );
 }
 

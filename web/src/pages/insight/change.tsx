@@ -3,6 +3,7 @@ import type { InsightKind } from "../../../../src/model/insight.ts";
 import type { InsightReport } from "../../insights.ts";
 import { formatMs, formatPercent } from "../../number.ts";
 import { wordOf } from "../../periods.ts";
+import { ScrollRegion } from "../../parts/scroll-region.tsx";
 
 interface Measure {
   readonly name: string;
@@ -94,7 +95,7 @@ export function Change({ kind, report, before }: ChangeProps) {
         {change && <a href={`insights/${change.insights_id}`}>Report of the {period} before</a>}
       </header>
       {change ? (
-        <div class="scroll-x" role="region" aria-label="What moved" tabIndex={0}>
+        <ScrollRegion label="What moved">
           <table class="blocks">
             <thead>
               <tr>
@@ -116,7 +117,7 @@ export function Change({ kind, report, before }: ChangeProps) {
               ))}
             </tbody>
           </table>
-        </div>
+        </ScrollRegion>
       ) : (
         <p class="muted">The {period} before has no report: the call did not run in it.</p>
       )}

@@ -3,6 +3,7 @@ import type { LocationInsight } from "../../../../src/model/insight.ts";
 import type { InsightReport } from "../../insights.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
+import { ScrollRegion } from "../../parts/scroll-region.tsx";
 
 export function InsightLocations({ report: { locations } }: { readonly report: InsightReport }) {
   const places = useLocations();
@@ -13,7 +14,7 @@ export function InsightLocations({ report: { locations } }: { readonly report: I
       {locations.length === 0 ? (
         <p class="muted">No call was made.</p>
       ) : (
-        <div class="scroll-x" role="region" aria-label="Locations side by side" tabIndex={0}>
+        <ScrollRegion label="Locations side by side">
           <table class="blocks">
             <thead>
               <tr>
@@ -50,7 +51,7 @@ export function InsightLocations({ report: { locations } }: { readonly report: I
               ))}
             </tbody>
           </table>
-        </div>
+        </ScrollRegion>
       )}
       <p class="muted small">
         An outlier passed, took longer than Q3 + 3 × (Q3 − Q1) of its own location, and at least 10

@@ -5,6 +5,7 @@ import { useAddress } from "../../address.ts";
 import { speedOf } from "../../insights.ts";
 import type { RankedCall } from "../../insights.ts";
 import { Band } from "../../parts/band.tsx";
+import { ScrollRegion } from "../../parts/scroll-region.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { nameOfPeriod, wordOf } from "../../periods.ts";
 import { matches } from "../../search.ts";
@@ -38,13 +39,7 @@ export function RankedCalls({ kind, latest, calls, places, isOld }: RankedCallsP
           />
         </label>
       )}
-      <div
-        class="scroll-x"
-        role="region"
-        aria-label="Calls and their scores"
-        aria-busy={isOld}
-        tabIndex={0}
-      >
+      <ScrollRegion label="Calls and their scores" isOld={isOld}>
         <table class="ranking">
           <Head kind={kind} />
           <tbody>
@@ -53,7 +48,7 @@ export function RankedCalls({ kind, latest, calls, places, isOld }: RankedCallsP
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollRegion>
       {found.length === 0 && <p class="muted">No call has these words in its name or URL.</p>}
       {found.length > count && (
         <button class="button no-print" type="button" onClick={() => setCount(count + SHOWN)}>

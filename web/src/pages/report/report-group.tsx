@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { PhaseBar, PhaseLegend, sumOfPhases } from "../../parts/phase-bar.tsx";
+import { ScrollRegion } from "../../parts/scroll-region.tsx";
 import { marksOf } from "../../reports.ts";
 import type {
   Mark,
@@ -39,13 +40,7 @@ export function ReportGroup({ group, period, isOld }: ReportGroupProps) {
         <p class="muted">This group has no rows that you may see.</p>
       ) : (
         <>
-          <div
-            class="scroll-x"
-            role="region"
-            aria-label={`Rows of ${name}`}
-            aria-busy={isOld}
-            tabIndex={0}
-          >
+          <ScrollRegion label={`Rows of ${name}`} isOld={isOld}>
             <table class="side-by-side blocks">
               <Head type={period.type} by={period.by} />
               <tbody>
@@ -71,7 +66,7 @@ export function ReportGroup({ group, period, isOld }: ReportGroupProps) {
                 </tfoot>
               )}
             </table>
-          </div>
+          </ScrollRegion>
           {!isWhole && (
             <button class="button no-print" type="button" onClick={() => setWhole(true)}>
               Show all {formatCount(rows.length)} rows

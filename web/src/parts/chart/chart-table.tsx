@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { nameOfX } from "./chart-legend.tsx";
 import type { ChartSpec, Range } from "./chart-spec.ts";
 import { formatCount } from "../../number.ts";
+import { ScrollRegion } from "../scroll-region.tsx";
 
 interface ChartTableProps {
   readonly title: string;
@@ -18,9 +19,9 @@ export function ChartTable({ title, spec, range }: ChartTableProps) {
         Show as a table<span class="visually-hidden">: {title}</span>
       </summary>
       {isOpen && (
-        <div class="scroll-x tall" role="region" aria-label={`${title}, as a table`} tabIndex={0}>
+        <ScrollRegion label={`${title}, as a table`} isTall>
           <Values spec={spec} range={range} />
-        </div>
+        </ScrollRegion>
       )}
     </details>
   );
