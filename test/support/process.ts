@@ -41,6 +41,7 @@ const START_WITHIN_MS = 30_000;
 const STOP_WITHIN_MS = 20_000;
 /** A command may work for longer than a service takes to start. */
 const END_WITHIN_MS = 100_000;
+const LOG_WITHIN_MS = 200_000;
 
 export interface Exit {
   readonly code: number | null;
@@ -72,7 +73,7 @@ export interface SondeProcess extends AsyncDisposable {
   ops(): Promise<string>;
   /** Resolves when /readyz reports ready. */
   ready(): Promise<void>;
-  /** Resolves with the first matching log line, past or future. */
+  /** Resolves with the first matching log line, past or future; rejects if none comes in time. */
   logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
   log(): readonly LogLine[];
   stdout(): string;
@@ -246,8 +247,14 @@ function watchOutput({ stdout, stderr }: ChildProcess): Output {
       const known = lines.find(fits);
       if (known) return Promise.resolve(known);
       return new Promise((resolve, reject) => {
-        if (ended === undefined) waiting.add({ fits, resolve, reject });
-        else reject(new Error(ended));
+        if (ended !== undefined) return reject(new Error(ended));
+        const wait = { fits, resolve, reject };
+        waiting.add(wait);
+        const overdue = (): void => {
+          if (waiting.delete(wait))
+            reject(new Error(`no such line: ${fits.toString()}\n${printed.join("")}`));
+        };
+        setTimeout(overdue, LOG_WITHIN_MS).unref();
       });
     },
     end(why) {
