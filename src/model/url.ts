@@ -3,12 +3,14 @@
 import { Type } from "./type.ts";
 import { EXAMPLE } from "./fields.ts";
 import { show } from "./validate.ts";
+import { IN_URL as VARIABLE } from "./variables.ts";
 
-// Variables in a URL: %%NAME%%, {{name}} (braces plain or percent-encoded) and __NAME__. A name has
-// no opening brace, so that each brace is read once, however many there are.
-const VARIABLE =
-  /%%\w+%%|\{\{[^{}/?#\r\n]+\}\}|(?:%7B){2}(?:(?!%7B)[^{}/?#\r\n])+?(?:%7D){2}|__\w+__/gi;
-const FIRST = new RegExp(`^(?:${VARIABLE.source})(://)?`, "i");
+const FIRST = new RegExp(`^(?:${VARIABLE.source})(?<end>://)?`, "i");
+/** The name of a variable may have the characters that end the authority. */
+const PARTS = new RegExp(
+  `^(?<scheme>https?://)(?<authority>(?:${VARIABLE.source}|[^/?#])*)(?<rest>.*)$`,
+  "is",
+);
 
 interface Readable {
   /** As written where it has a variable, otherwise in its normal form. */
@@ -20,8 +22,7 @@ type Reading = Readable | { readonly fault: string };
 
 function read(url: string): Reading {
   const whole = withScheme(url);
-  const [, scheme = "", authority = "", rest = ""] =
-    /^(https?:\/\/)([^/?#]*)(.*)$/is.exec(whole) ?? [];
+  const { scheme = "", authority = "", rest = "" } = PARTS.exec(whole)?.groups ?? {};
   const host = authority.replace(/:[^:\]]*$/, "");
   const port = authority.slice(host.length);
   const number = port.slice(1).replace(VARIABLE, "1");
@@ -43,9 +44,11 @@ function read(url: string): Reading {
 
 /** A variable at the beginning is read as the scheme before `://`, and otherwise as the host. */
 function withScheme(url: string): string {
-  const [first, end] = FIRST.exec(url) ?? [];
-  if (first === undefined) return url;
-  return end === undefined ? `http://${url}` : `http://${url.slice(first.length)}`;
+  const first = FIRST.exec(url);
+  if (first === null) return url;
+  return first.groups?.["end"] === undefined
+    ? `http://${url}`
+    : `http://${url.slice(first[0].length)}`;
 }
 
 function spaceFault(text: string): string | undefined {

@@ -34,7 +34,8 @@ const BRACES = String.raw`\{\{([^{}\r\n]{1,300}?)\}\}|(?:%7B){2}((?:(?!%7B)[^{}\
 const UNDERSCORES = String.raw`__([A-Za-z0-9]+(?:_[A-Za-z0-9]+)*)__`;
 
 const IN_TEXT = new RegExp(`${PERCENTS}|${BRACES}`, "gi");
-const IN_URL = new RegExp(`${PERCENTS}|${BRACES}|${UNDERSCORES}`, "gi");
+/** Each match is one reference; names in braces may have any characters but line breaks. */
+export const IN_URL = new RegExp(`${PERCENTS}|${BRACES}|${UNDERSCORES}`, "gi");
 
 interface Reference {
   readonly written: string;

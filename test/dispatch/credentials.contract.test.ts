@@ -124,18 +124,27 @@ describe.each(storeKinds)("the credentials of a tick from %s", (kind) => {
     expect(await authorize({ ...free, ...gone })).not.toHaveProperty("unable");
   });
 
-  it.each<[string, Partial<NewDocument>, string, readonly string[]]>([
-    ["choose the host of their owner's calls", {}, "https://{{host}}/{{v}}", ["host", "v"]],
-    ["choose the host of colleagues' calls", bob, "https://{{host}}/", ["host", "v"]],
-    ["choose no host of others' calls", eve, "https://{{host}}.a.example/", ["v"]],
-    ["begin no URL of others' calls", eve, "%7B%7B host %7D%7D://a.example/", ["v"]],
-    ["fill in the rest of others' calls", eve, "https://a.example/{{host}}", ["host", "v"]],
-  ])("have custom variables that %s", async (_, owned, url, names) => {
+  it.each<[string, Partial<NewDocument>, string, string?]>([
+    ["choose the host of their owner's calls", {}, "https://{{host}}/{{v}}"],
+    ["choose the host of colleagues' calls", bob, "https://{{host}}/"],
+    ["choose no host of others' calls", eve, "https://{{host}}.a.example/", "host"],
+    ["begin no URL of others' calls", eve, "%7B%7B host %7D%7D://a.example/", "host"],
+    ["choose no host, with a slash in their name", eve, "https://{{a/b}}/", "a/b"],
+    ["choose no host, with a hash in their name", eve, "https://a.example{{a#b}}", "a#b"],
+    ["fill in the rest of others' calls", eve, "https://a.example/{{host}}"],
+  ])("have custom variables that %s", async (_, owned, url, refused) => {
+    const custom_variables = {
+      host: "evil.example",
+      v: "1",
+      "a/b": "evil.example",
+      "a#b": ".evil",
+    };
     const setting = newSetting({ org_settings: true, settings: true }, owned, {
       auth_type: "NONE",
-      custom_variables: { host: "evil.example", v: "1" },
+      custom_variables,
     });
     const call = await authorize(newCall(setting.id, null, url), setting);
+    const names = Object.keys(custom_variables).filter((name) => name !== refused);
     expect(Object.keys(call?.authorization?.settings["custom_variables"] ?? {})).toEqual(names);
   });
 

@@ -30,6 +30,9 @@ describe("the host of a URL", () => {
     ["a variable before the rest of the host", "__BASE__.Example.test/", "__BASE__.Example.test"],
     ["a variable as scheme", "{{scheme}}://Example.test:8080/x", "example.test"],
     ["variables as scheme and host", "%%S%%://%%H%%/", "%%H%%"],
+    ["a variable with a slash in its name", "http://{{a/b}}/x", "{{a/b}}"],
+    ["a variable with a question mark", "http://x.{{a?b}}:80/{{c?d}}", "x.{{a?b}}"],
+    ["encoded braces around a hash", "{{scheme}}://%7B%7Ba#b%7D%7D/x", "%7B%7Ba#b%7D%7D"],
     ["the longest", `http://${"h".repeat(500)}:80/`, "h".repeat(500)],
     ["encoded braces around encoded braces", "http://h/%7B%7B%7B%7Ba%7D%7D%7D%7D", "h"],
   ])("is found: %s", (_, url, host) => {
