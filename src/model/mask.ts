@@ -47,7 +47,7 @@ export const maskPairs = (pairs: readonly KeyValue[]): KeyValue[] =>
  */
 export const maskUrl = (url: string): string =>
   url
-    .replace(/^([a-z]+:\/\/)[^/?#]*@/i, `$1${MASK}@`)
+    .replace(/^(https?:[/\\]*|(?:[a-z][a-z0-9+.-]*:)?[/\\]{2,})[^/\\?#]*@/i, `$1${MASK}@`)
     .replace(/([?&#])([^=&?#]*)=([^&#]*)/g, (whole, mark, name) =>
       isCredential(percentDecoded(name)) ? `${mark}${name}=${MASK}` : whole,
     );

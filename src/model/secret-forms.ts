@@ -7,14 +7,27 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** Returns the forms that docs/security.md lists. */
 export function formsOf(value: string): Set<string> {
-  const spellings = new Set([value, value.toWellFormed(), value.toLowerCase(), hostOf(value)]);
+  const spellings = new Set([
+    value,
+    value.toWellFormed(),
+    value.toLowerCase(),
+    ...hostsOf(value),
+    ...urlsOf(value),
+  ]);
   return new Set([...[...spellings].flatMap(encodingsOf), ...base64Of(value)]);
 }
 
-/** Returns the value as the host of a URL; empty if it cannot be one. */
-function hostOf(value: string): string {
-  const url = `http://${value}`;
-  return /[\s/?#@\\%]/.test(value) || !URL.canParse(url) ? "" : new URL(url).host;
+/** Returns the value as the host of a URL, without the default port of either scheme. */
+function hostsOf(value: string): string[] {
+  if (/[\s/?#@\\%]/.test(value) || !URL.canParse(`http://${value}`)) return [];
+  return [new URL(`http://${value}`).host, new URL(`https://${value}`).host];
+}
+
+/** Returns a value that begins a URL as parsers write it, also if no more than the host is given. */
+function urlsOf(value: string): string[] {
+  if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return [];
+  const { href } = new URL(value);
+  return [href, href.replace(/\/$/, "")];
 }
 
 /** Returns a base64 value without its padding, and as base64url. */
