@@ -93,6 +93,24 @@ it.each([
   expect(lines()).toMatchObject([{ msg: "target refused by egress rules", host, addresses }]);
 });
 
+it("a refused target is logged without a credential that its name repeats", async () => {
+  await using target = await startTarget((_, response) => {
+    response.writeHead(302, { location: "http://hush-hush.localhost/" });
+    response.end();
+  });
+  const { log, lines } = captureLog();
+  const caller = createHttpCaller({
+    clock: systemClock,
+    egress: parseEgressAllow([target.authority]),
+    log,
+  });
+  const headers = [{ key: "X-Api-Key", value: "hush-hush" }];
+  await runTick(newRunSettings({ caller }), newTick(newCall({ url: target.url, headers })));
+  expect(lines()).toMatchObject([
+    { msg: "target refused by egress rules", host: "********.localhost" },
+  ]);
+});
+
 describe("a result", () => {
   it("masks credentials in headers and URLs", async () => {
     await using target = await startTarget((request, response) => {

@@ -14,6 +14,7 @@ import type { Deadline } from "../../runtime/deadline.ts";
 import type { Logger } from "../../runtime/logger.ts";
 import { dial } from "./dial.ts";
 import { CallFailure, dnsFailure } from "./failure.ts";
+import { credentialsIn } from "./http-request.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { secure } from "./secure.ts";
 import type { Trace } from "./trace.ts";
@@ -77,9 +78,9 @@ function refusal({ log }: Network, trace: Trace, refused: Refusal): CallFailure 
 }
 
 /** Shows as much of the host as the result's URL shows. */
-function shown({ host, port, addresses }: Refusal, { url, secrets = [] }: HttpRequest): Refusal {
-  const mask = createMask(secrets);
-  if (mask(url.href).includes(host)) return { host, port, addresses };
+function shown({ host, port, addresses }: Refusal, request: HttpRequest): Refusal {
+  const mask = createMask([...(request.secrets ?? []), ...credentialsIn(request)]);
+  if (mask(request.url.href).includes(host)) return { host, port, addresses };
   const masked = mask(host);
   return {
     host: masked === host ? MASK : masked,

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import type { Behaviour } from "../../model/behaviour.ts";
 import { isCredential } from "../../model/mask.ts";
 import type { KeyValue } from "../../model/fields.ts";
-import { MAX_URL_LENGTH } from "./http-request.ts";
+import { credentialsIn, MAX_URL_LENGTH } from "./http-request.ts";
 import type { HttpRequest } from "./http-request.ts";
 import { CallFailure } from "./failure.ts";
 import type { Trace } from "./trace.ts";
@@ -82,9 +82,10 @@ function redirected(request: HttpRequest, url: URL, status: number): HttpRequest
       (keeps || !key.toLowerCase().startsWith("content-")),
   );
   const host = headers.some(({ key }) => isHost(key)) ? [] : [{ key: "Host", value: url.host }];
-  const { clientCertificate, sign, secrets } = request;
+  const { clientCertificate, sign, secrets = [] } = request;
   return {
-    ...(secrets && { secrets }),
+    // The location may repeat a credential that does not follow it.
+    secrets: [...secrets, ...credentialsIn(request)],
     ...(confidential && { confidential }),
     ...(!foreign && clientCertificate && { clientCertificate }),
     ...(!foreign && sign && { sign }),
