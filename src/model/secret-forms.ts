@@ -23,7 +23,7 @@ function hostsOf(value: string): string[] {
   return [new URL(`http://${value}`).host, new URL(`https://${value}`).host];
 }
 
-/** Returns a value that begins a URL as parsers write it, also if no more than the host is given. */
+/** Returns a value that begins a URL as parsers write it, with and without a slash at its end. */
 function urlsOf(value: string): string[] {
   if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) return [];
   const { href } = new URL(value);
