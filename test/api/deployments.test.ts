@@ -259,16 +259,18 @@ it.each([
   const [due, ahead, published, soon] = [-1, 1, 1, 0.25].map((minutes) =>
     aRun({ ...of, ...aMinuteFrom(now, minutes) }),
   ) as [PendingRun, PendingRun, PendingRun, PendingRun];
-  const others = aRun({ target_id, deployment_id: "other", ...aMinuteFrom(now, 1) });
+  const [manual, moved] = [null, "which has another target by now"].map((deployment_id) =>
+    aRun({ target_id, deployment_id, ...aMinuteFrom(now, 1) }),
+  ) as [PendingRun, PendingRun];
   const delayed = aRun({ ...of, target_id: earlier, ...aMinuteFrom(now, 1) });
-  await pendingRuns.insert([due, ahead, published, soon, others, delayed]);
+  await pendingRuns.insert([due, ahead, published, soon, manual, moved, delayed]);
   await pendingRuns.markPublished([published.result_id]);
 
   const path = what === "the call" ? `/calls/${target_id}/` : `/deployments/${body.id}/`;
   expect((await api.send({ method: "DELETE", path })).status).toBe(200);
 
   const left = await pendingRuns.listOfTarget(target_id, { after: "", limit: 10 });
-  const ids = [outcome ? [] : due, published, soon, outcome ? others : []].flat();
+  const ids = [published, soon, moved, outcome ? manual : due];
   expect(new Set(left.map(({ result_id }) => result_id))).toEqual(
     new Set(ids.map(({ result_id }) => result_id)),
   );
@@ -277,7 +279,7 @@ it.each([
   expect([recorded?.meta.result, recorded?.meta.message]).toEqual(
     outcome ? [outcome, "the deployment was deleted before its run"] : [undefined, undefined],
   );
-  for (const run of [ahead, published, soon, others, delayed])
+  for (const run of [ahead, published, soon, manual, moved, delayed])
     expect(await results.get(run.result_id)).toBeUndefined();
 });
 

@@ -21,6 +21,16 @@ import type { TestDatabase } from "../support/stores.ts";
 
 const SECOND = 1000;
 const log = createLogger("silent");
+const SCHEDULE = {
+  deployment_id: "deployment",
+  owner: "ann",
+  owner_org: null,
+  target_kind: "workflow",
+  location_id: "local",
+  frequency: 1,
+  run_delay: 0,
+  between_calls_delay: 10,
+} as const;
 
 describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
   let database: TestDatabase;
@@ -47,15 +57,8 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     beat = newBeat(store);
     await beat.run();
     await store.schedules.set({
-      deployment_id: "deployment",
-      owner: "ann",
-      owner_org: null,
+      ...SCHEDULE,
       target_id: workflowId,
-      target_kind: "workflow",
-      location_id: "local",
-      frequency: 1,
-      run_delay: 0,
-      between_calls_delay: 10,
       active_from: clock.now(),
     });
   });
@@ -176,6 +179,20 @@ describe.each(storeKinds)("a workflow every minute on %s", (kind) => {
     await end(1, 235);
     await at(236);
     await expect.poll(dueMinutes).toEqual([1, 4]);
+  });
+
+  it("misses a slot that is due with the previous one, whose delay was longer", async () => {
+    const cadence = async (run_delay: number, active_from: number) =>
+      store.schedules.set({ ...SCHEDULE, target_id: workflowId, run_delay, active_from });
+    await cadence(60, T0 + 2 * SECOND);
+    await at(50);
+    await cadence(0, T0 + 66 * SECOND);
+    for (const seconds of [110, 121, 124, 126]) await at(seconds);
+    expect(dueMinutes()).toEqual([2]);
+    expect(await outcomes()).toEqual([[2, "still_running"]]);
+    await end(2, 150);
+    await at(180);
+    await expect.poll(dueMinutes).toEqual([2, 3]);
   });
 
   it("runs late when the previous run had ended and only its report was late", async () => {

@@ -43,14 +43,20 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     expect(await store.pendingRuns.get(run.result_id)).toEqual(run);
   });
 
-  it("cancels the unpublished runs of a target or deployment, but none that agents may have", async () => {
+  it("cancels the unpublished runs of a target by one deployment or by hand, but none that agents may have", async () => {
     const [target_id, now, lead] = [aCallId(), T0, 15_000];
-    const [one, other] = ["one", "other"].map((deployment_id) =>
+    const [one, manual] = ["one", null].map((deployment_id) =>
       [0, 1, lead, lead + 1, lead + 2].map((ms) =>
         aRun({ target_id, deployment_id, due_time: now + ms }),
       ),
     ) as [PendingRun[], PendingRun[]];
-    await ordered(...one, ...other, aRun({ target_id: aCallId(), due_time: now + lead + 1 }));
+    const other = aRun({ target_id, deployment_id: "other", due_time: now + lead + 1 });
+    await ordered(
+      ...one,
+      ...manual,
+      other,
+      aRun({ deployment_id: "one", due_time: now + lead + 1 }),
+    );
     await store.pendingRuns.markPublished([one[4]!.result_id]);
     const left = async () => {
       const runs = await store.pendingRuns.listOfTarget(target_id, { after: "", limit: 20 });
@@ -58,13 +64,13 @@ describe.each(storeKinds)("the ledger on %s", (kind) => {
     };
     const ids = (...runs: readonly (PendingRun | undefined)[]) =>
       new Set(runs.map((run) => run!.result_id));
-    const withdraw = (deployment?: { readonly deployment_id: string }) =>
-      store.pendingRuns.withdraw({ target_id, ...deployment }, now, lead);
-    expect(await withdraw({ deployment_id: "one" })).toEqual([one[0]]);
-    const kept = [...one.slice(0, 3), one[4]];
-    expect(await left()).toEqual(ids(...kept, ...other));
-    expect(ids(...(await withdraw()))).toEqual(ids(one[0], other[0]));
-    expect(await left()).toEqual(ids(...kept, ...other.slice(0, 3)));
+    const withdraw = (deployment_id: string | null) =>
+      store.pendingRuns.withdraw({ target_id, deployment_id }, now, lead);
+    expect(await withdraw("one")).toEqual([one[0]]);
+    const kept = [...one.slice(0, 3), one[4], other];
+    expect(await left()).toEqual(ids(...kept, ...manual));
+    expect(await withdraw(null)).toEqual([manual[0]]);
+    expect(await left()).toEqual(ids(...kept, ...manual.slice(0, 3)));
   });
 
   it("stores a result with fields of a newer agent", async () => {

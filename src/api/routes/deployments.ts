@@ -128,14 +128,21 @@ async function faultOfTarget(
   return `deployment.target_id: ${show(targetId)} is not a call or workflow that you may run`;
 }
 
-/** Part of deleting a call or workflow. Its next runs stay, and end with nothing to run. */
+/**
+ * Part of deleting a call or workflow. Its next runs stay, and end with nothing to run; so do those
+ * of deployments that have another target by now.
+ */
 export async function removeDeploymentsOf(
   { store }: Pick<Change, "store">,
   targetId: string,
 ): Promise<void> {
+  const deployments = await lockDeploymentsOf(store, targetId);
   const now = await store.now();
-  await store.pendingRuns.withdraw({ target_id: targetId }, now, PUBLISH_AHEAD_MS);
-  for (const id of await lockDeploymentsOf(store, targetId)) {
+  for (const deployment_id of [null, ...deployments]) {
+    const runs = { target_id: targetId, deployment_id };
+    await store.pendingRuns.withdraw(runs, now, PUBLISH_AHEAD_MS);
+  }
+  for (const id of deployments) {
     const earlier = (await store.schedules.targetsOf(id)).filter((each) => each !== targetId);
     await endSchedule(store, id, earlier);
     await store.documents.remove("deployment", id);

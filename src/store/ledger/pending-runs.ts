@@ -1,11 +1,10 @@
 // Ordered runs without an outcome: the open side of the ledger.
-import type { ExpressionBuilder } from "kysely";
+import { sql } from "kysely";
 import { chunksOf } from "../../model/chunks.ts";
 import type { Database } from "../database.ts";
 import { inIndexOrder, inTransaction, isAmong, ROWS_AT_ONCE } from "../database.ts";
 import type { ExpiredRun, PendingRun, ResultPage, RunPlan, UnpublishedRun } from "../records.ts";
 import { placeOnPage } from "../results/result-pages.ts";
-import type { Schema } from "../schema.ts";
 import { toPendingRow, toPendingRun } from "./pending-rows.ts";
 import { aScheduleOf } from "./schedules.ts";
 
@@ -38,7 +37,7 @@ export function createPendingRunStore(database: Database) {
       inIndexOrder(database, (ordered) => unpublished(ordered, dueBefore, limit, after)),
     /**
      * Unpublished runs due before the instant, oldest first, of workflows whose earlier run by the
-     * same deployment is published and has no outcome yet.
+     * same deployment has no outcome yet, and is published or due at the same time.
      */
     listOverlapped: (dueBefore: number, limit: number): Promise<PendingRun[]> =>
       overlapped(database, dueBefore, limit),
@@ -57,8 +56,9 @@ export function createPendingRunStore(database: Database) {
     listExpired: (before: number, limit: number): Promise<ExpiredRun[]> =>
       expired(database, before, limit),
     /**
-     * Cancels unpublished runs of the target, or of one of its deployments, due more than `leadMs`
-     * after `now`: others may be on their way. Returns those that are due, to get an outcome.
+     * Cancels the unpublished runs of a target by a deployment, or the manual ones, due more than
+     * `leadMs` after `now`: others may be on their way. Returns those that are due, to get an
+     * outcome.
      */
     withdraw: (of: Withdrawn, now: number, leadMs: number): Promise<PendingRun[]> =>
       inTransaction(database, (transaction) => withdraw(transaction, of, now, leadMs)),
@@ -75,7 +75,7 @@ async function expired({ kysely }: Database, before: number, limit: number): Pro
   return found.map((row) => ({ ...toPendingRun(row), published: row.published === 1 }));
 }
 
-type Withdrawn = Pick<PendingRun, "target_id"> & { readonly deployment_id?: string };
+type Withdrawn = Pick<PendingRun, "target_id" | "deployment_id">;
 
 async function withdraw(
   { kysely }: Database,
@@ -94,20 +94,15 @@ async function withdraw(
   return (await due.execute()).map(toPendingRun);
 }
 
-/** A workflow's run whose deployment has an earlier published run without an outcome. */
-const isOverlapped = (eb: ExpressionBuilder<Schema, "pending_runs">) =>
-  eb.and([
-    eb("target_kind", "=", "workflow"),
-    eb.exists(
-      eb
-        .selectFrom("pending_runs as earlier")
-        .select("earlier.result_id")
-        .whereRef("earlier.deployment_id", "=", "pending_runs.deployment_id")
-        .whereRef("earlier.due_time", "<", "pending_runs.due_time")
-        .where("earlier.target_kind", "=", "workflow")
-        .where("earlier.published", "=", 1),
-    ),
-  ]);
+/**
+ * A workflow's run whose deployment has an earlier run without an outcome that is published, or may
+ * still start when this one is due: after a change of its delay, two may be due at once.
+ */
+const isOverlapped = sql<boolean>`(target_kind = 'workflow' and exists (
+  select 1 from pending_runs as earlier
+  where earlier.target_kind = 'workflow' and earlier.deployment_id = pending_runs.deployment_id
+    and (earlier.due_time, earlier.result_id) < (pending_runs.due_time, pending_runs.result_id)
+    and (earlier.published = 1 or earlier.latest_start >= pending_runs.due_time)))`;
 
 async function ofTarget(
   { kysely }: Database,
@@ -151,7 +146,7 @@ async function unpublished(
     .select((eb) => aScheduleOf(eb).as("schedule"))
     .where("published", "=", 0)
     .where("due_time", "<", dueBefore)
-    .where((eb) => eb.not(isOverlapped(eb)));
+    .where((eb) => eb.not(isOverlapped));
   if (after)
     rows = rows.where((eb) =>
       eb(eb.refTuple("due_time", "result_id"), ">", eb.tuple(after.due_time, after.result_id)),
