@@ -116,7 +116,7 @@ async function moveCursor(
   now: number,
 ): Promise<Lease | undefined> {
   const cursor = newestOpenSlot(now);
-  const first = lease.cursor === null ? await firstSlot(store, now) : lease.cursor + MINUTE_MS;
+  const first = await firstSlot(store, lease, now);
   if (first > cursor) return lease;
   const passed = Array.from(
     { length: (cursor - first) / MINUTE_MS + 1 },
@@ -141,10 +141,16 @@ const openingsOf = (slot: number, opened: number): Opening[] => [
   ...(mayBeLate(slot, opened) ? [{ slot, opened, late: true }] : []),
 ];
 
-/** Deployments may be older than the first scheduler: their earlier slots count too. */
-async function firstSlot(store: Store, now: number): Promise<number> {
+/**
+ * Returns the slot after the cursor, or the first that a deployment may be due in if it is later.
+ * Deployments may be older than the first scheduler, and the cursor years older than they are: some
+ * machines get the time only after the first beat.
+ */
+async function firstSlot(store: Store, { cursor }: Lease, now: number): Promise<number> {
+  const next = cursor === null ? -Infinity : cursor + MINUTE_MS;
+  if (next >= newestOpenSlot(now)) return next;
   const earliest = await store.schedules.earliestStart();
-  return slotOf(Math.min(now, earliest ?? now));
+  return Math.max(next, slotOf(Math.min(now, earliest ?? now)));
 }
 
 /** Returns the store's time, and measures this machine's clock offset from it. */

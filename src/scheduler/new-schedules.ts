@@ -51,9 +51,8 @@ async function orderRunsOf(
     );
     const runs = added.flatMap((schedule) =>
       slotsUpTo(schedule, cursor)
-        .map((slot) => ({ slot, run: scheduledRun(schedule, slot) }))
-        .filter(({ slot, run }) => run.latest_start >= (opened.get(slot) ?? -Infinity))
-        .map(({ run }) => run),
+        .filter((slot) => dueRun(schedule, slot).latest_start >= (opened.get(slot) ?? -Infinity))
+        .map((slot) => scheduledRun(schedule, slot)),
     );
     const fresh = await pendingRuns.insert(runs);
     const tooLate = fresh.filter((run) => run.latest_start < now);

@@ -149,6 +149,22 @@ describe.each(storeKinds)("the beat on %s", (kind) => {
     expect(dueMinutes(await pending())).toEqual([3]);
   });
 
+  it("opens no slots from before the first deployment, as after a first beat without the time", async () => {
+    const opened = async () => (await metrics.slots.get()).values[0]?.value ?? 0;
+    const beat = newBeat("one");
+    await at(T0 - 24 * HOUR);
+    await beat.run();
+    const before = await opened();
+    await at(T0 + 1 * SECOND);
+    await deploy();
+    for (const second of [20, 50]) {
+      await at(T0 + second * SECOND);
+      await beat.run();
+    }
+    expect((await opened()) - before).toBe(2); // that of the time, and the deployment's first
+    expect(dueMinutes(await pending())).toEqual([1]);
+  });
+
   it("orders the first slot of a deployment that starts after that slot was opened", async () => {
     const beat = newBeat("one");
     await at(T0 + 50 * SECOND);

@@ -120,6 +120,7 @@ describe.each(storeKinds)("slots on %s", (kind) => {
       (await Promise.all([first.lateSlots.get(), second.lateSlots.get()])).map(
         ({ values }) => values[0]?.value,
       );
+    await store.schedules.set(newSchedule());
     let isDown = false;
     const list: typeof store.slots.list = async (filter) => {
       if (isDown) throw new Error("down");
