@@ -1,7 +1,7 @@
 // What the page of a call says first, in a real browser.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { HOUR_MS, periodStart } from "../../src/model/periods.ts";
+import { DAY_MS, HOUR_MS, periodStart } from "../../src/model/periods.ts";
 import type { ListedResult } from "../../src/model/result.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { create, createCall, startApi } from "../support/api.ts";
@@ -78,6 +78,33 @@ it("averages a phase over the calls that reached it, also where others failed be
     { location_id: "local", total: 14, timing: { processing: 10 } },
   );
   await glance.getByText("Processing takes 505 ms of 509 ms, on average").waitFor();
+});
+
+it("compares calls that passed with those of before, not with fast failures", async () => {
+  const now = systemClock.now();
+  const took = (processing: number) => ({ total: processing + 4, timing: { processing } });
+  const failed = { result: "HTTP_SERVER_ERROR", ...took(5) } as const;
+  /** Five days of one call, and three of others since then, up to now. */
+  const daysAt = (location_id: string, before: Outcome, ...since: readonly Outcome[]) =>
+    Array.from({ length: 8 }, (_, at) => 7 - at).flatMap((ago) =>
+      (ago < 3 ? since : [before]).map((outcome) => ({
+        ...outcome,
+        location_id,
+        start: now - ago * DAY_MS,
+      })),
+    );
+
+  const same = await glanceOf(...daysAt("local", took(200), failed, failed, took(200)));
+  await same.getByText("No clear change in 8 days.").waitFor();
+
+  const slower = await glanceOf(
+    ...daysAt("far", took(200), failed, failed, took(600)),
+    ...daysAt("local", took(200), took(600)),
+  );
+  await slower
+    .getByText("it takes 3.0 times as long: 600 ms at the median day, 200 ms before.")
+    .waitFor();
+  await slower.getByText("Similar at both locations").waitFor();
 });
 
 it("begins with why calls are no longer made", async () => {

@@ -41,7 +41,7 @@ interface AtAGlanceProps {
 }
 
 export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: AtAGlanceProps) {
-  const { end, hours, day, days, slowest, change } = useRecent(id);
+  const { end, hours, day, slowest, history, change } = useRecent(id);
   const { results, trouble } = useTrouble(id, latest, state);
   const spread = useHistogram(id, {
     grain: "HOUR",
@@ -52,13 +52,14 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
   const measured = spread.data?.locations.map(({ location_id }) => location_id) ?? [];
   const passing = spread.data?.locations.filter(({ median }) => median !== null) ?? [];
   const isCompared = change !== undefined && measured.length > 1 && measured.length <= MOST_LINES;
-  const daysAt = useDaysAt(id, isCompared ? measured : [], DAYS_BEFORE).map((place) => ({
-    location: place.location,
-    days: averagesOf(place.stats).toReversed(),
+  const compared = isCompared ? measured : [];
+  const daysAt = useDaysAt(id, compared, DAYS_BEFORE, history.type).map(({ location, stats }) => ({
+    location,
+    days: averagesOf(stats).toReversed(),
   }));
   const nameOf = (location: string): string => nameOfLocation(places, location);
   if (!hours.data) return hours.error ? null : <ReadingYet />;
-  if (!day || days.isPending || !latest || state === undefined) return <ReadingYet />;
+  if (!day || history.days.isPending || !latest || state === undefined) return <ReadingYet />;
   if (!slowest && !trouble) return <NothingLately {...{ latest, state, isGrowing, isRunnable }} />;
   const unmade = trouble ? undefined : unmadeOf(state, results);
   const isTimed = slowest && (day.passed > 0 || saysMuch(slowest));
@@ -70,7 +71,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
       {unmade && <LastRun last={unmade.last} nameOf={unmade.isPartial ? nameOf : undefined} />}
       {isTimed && (
         <p class={trouble || unmade ? "after" : "answer"}>
-          <Answer {...{ id, slowest, day, change, isGrowing }} days={days.data?.stats.length} />
+          <Answer {...{ id, slowest, day, change, isGrowing }} days={history.days.data?.stats} />
         </p>
       )}
       <dl class="facts">
@@ -140,7 +141,8 @@ function Answer({
   readonly slowest: Slowest;
   readonly day: DayCounts;
   readonly change: Change | undefined;
-  readonly days: number | undefined;
+  /** Those of the past that were compared; undefined: not read. */
+  readonly days: readonly unknown[] | undefined;
   readonly isGrowing: boolean;
 }) {
   const { name, meaning } = PHASE_NAMES[phase];
@@ -158,7 +160,7 @@ function Answer({
           day, {formatMs(change.before)} before.
         </>
       ) : (
-        historyText(days, isGrowing)
+        historyText(days?.length, isGrowing)
       )}
     </>
   );

@@ -59,13 +59,19 @@ export const useStats = (id: string, path: string, name: string, enabled = true)
   });
 
 /** Reads the last days at each location, newest first; empty: not read yet. */
-export const useDaysAt = (id: string, locations: readonly string[], limit: number) =>
+export const useDaysAt = (
+  id: string,
+  locations: readonly string[],
+  limit: number,
+  type: View["type"],
+) =>
   useQuery<readonly { readonly location: string; readonly stats: readonly StatEntry[] }[]>(
-    ["calls", id, "stats", "days-at", locations, limit],
+    ["calls", id, "stats", "days-at", locations, limit, type],
     ({ signal }) =>
       Promise.all(
         locations.map(async (location) => {
-          const path = statsPath(id, "before", { kind: "DAY", limit, location_id: location });
+          const query = { kind: "DAY", limit, type, location_id: location };
+          const path = statsPath(id, "before", query);
           const { stats } = await send<StatsAnswer>("GET", path, { signal });
           return { location, stats };
         }),

@@ -7,6 +7,7 @@ import type { Change, PhaseAverages, Slowest } from "./answer.ts";
 import { countsOf } from "./day-counts.ts";
 import { statsPath, useStats } from "./reads.ts";
 import type { StatEntry } from "./sample.ts";
+import type { View } from "./view.ts";
 
 export const DAYS_BEFORE = 57;
 
@@ -16,6 +17,13 @@ export const averagesOf = (stats: readonly StatEntry[] = []): PhaseAverages[] =>
       ? [{ time: Date.parse(time), count, latency: avg_latency, phases: adv_stat.phases }]
       : [],
   );
+
+/** What the last 24 hours are compared with: calls that passed, if any did in these hours. */
+interface History {
+  readonly type: View["type"];
+  /** The newest first. */
+  readonly days: ReturnType<typeof useStats>;
+}
 
 /**
  * `end` is the end of the current hour, so it stays the same until then. It moves on without
@@ -31,14 +39,23 @@ export function useRecent(id: string) {
   const passed = useStats(id, statsPath(id, "since", { ...query, type: "COMPLETE" }), "day");
   const isRead = hours.data && !missed.isPending && !passed.isPending;
   const day = isRead && countsOf(hours.data.stats, missed.data?.stats ?? []);
-  const days = useStats(id, statsPath(id, "before", { kind: "DAY", limit: DAYS_BEFORE }), "before");
+  const lastDays = { kind: "DAY", limit: DAYS_BEFORE };
+  const days = useStats(id, statsPath(id, "before", lastDays), "before");
+  const passedDays = useStats(
+    id,
+    statsPath(id, "before", { ...lastDays, type: "COMPLETE" }),
+    "before",
+  );
   // Statistics do not say how many calls reached a phase. Those that passed did: weighted by all of
   // its calls, an hour would count the others for phases that they never reached.
   const ofPassed = averagesOf(passed.data?.stats);
   const anyPassed = ofPassed.length > 0;
   const slowest = slowestPhase(anyPassed ? ofPassed : averagesOf(hours.data?.stats), anyPassed);
-  const change = useChange(id, slowest, averagesOf(days.data?.stats).toReversed());
-  return { end, hours, day, days, slowest, change };
+  const history: History = anyPassed
+    ? { type: "COMPLETE", days: passedDays }
+    : { type: "ALL", days };
+  const change = useChange(id, slowest, history);
+  return { end, hours, day, days, slowest, history, change };
 }
 
 /** Returns the start of the first hour with statistics, or of the day if older; epoch ms. */
@@ -53,13 +70,14 @@ export function firstOf({ hours, days }: Pick<ReturnType<typeof useRecent>, "hou
 function useChange(
   id: string,
   slowest: Slowest | undefined,
-  days: readonly PhaseAverages[],
+  { type, days }: History,
 ): Change | undefined {
-  const change = slowest && findChange(days, slowest.phase);
+  const averages = averagesOf(days.data?.stats).toReversed();
+  const change = slowest && findChange(averages, slowest.phase);
   const from = new Date((change?.since ?? 0) - DAY_MS).toISOString();
   const around = useStats(
     id,
-    statsPath(id, "since", { kind: "HOUR", time: from, limit: 48 }),
+    statsPath(id, "since", { kind: "HOUR", time: from, limit: 48, type }),
     "around",
     change !== undefined,
   );
