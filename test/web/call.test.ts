@@ -206,6 +206,22 @@ it("zooms and switches the charts, and keeps the view in the address", TIMEOUT, 
 
 const dayOf = (time: string): string => time.slice(0, 10);
 
+it("says which whole hours it counts, unless they are the range", TIMEOUT, async () => {
+  const id = await callNamed("Simulated: shopping cart");
+  await haveHistory(id);
+  const day = dayOf(new Date(Date.now() - 2 * 86_400_000).toISOString());
+  const inDay = (from: string, to: string) => `/calls/${id}?from=${day}T${from}Z&to=${day}T${to}Z`;
+  const { page } = await pages.open(inDay("09:58", "10:03"), WIDE);
+  for (const title of ["Distribution", "How calls ended"])
+    await section(page, title)
+      .getByText(`Whole hours: ${day} 09:00 to ${day} 11:00 UTC`, { exact: true })
+      .waitFor();
+  await page.goto(`${pages.api}${inDay("09:00", "11:00")}`);
+  await section(page, "How calls ended").getByText("COMPLETE").waitFor();
+  await section(page, "Distribution").locator("canvas").waitFor();
+  expect(await page.getByText(/^Whole/).count()).toBe(0);
+});
+
 it("leads from a day of the calendar to its calls, and filters results", TIMEOUT, async () => {
   const id = await callNamed("Simulated: shopping cart");
   await haveHistory(id);

@@ -134,7 +134,7 @@ function useMeasured(id: string, view: View, isOpen: boolean) {
   const charts = useLast(id, asked, series.data && { series: series.data, view }, error);
   const isEmpty = charts?.value.series.all.length === 0;
   return {
-    histogram: useLast(id, asked, histogram.data && { ...histogram.data, type }, error),
+    histogram: useLast(id, asked, histogram.data && { ...histogram.data, type, range }, error),
     charts: charts?.isOld && isEmpty ? undefined : charts,
     error,
     refetch: histogram.refetch,

@@ -1,27 +1,29 @@
 // The distribution of latencies, with outliers, and how calls ended.
 import { categoryOf } from "../../../../src/model/result.ts";
 import type { Bucket } from "../../../../src/model/histogram.ts";
+import { rangeText } from "../../clock.ts";
 import { nameOfLocation } from "../../locations.tsx";
 import type { Place } from "../../places.ts";
 import { Chart } from "../../parts/chart/chart.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import type { Last } from "../../queries.ts";
 import { State } from "../../parts/state.tsx";
+import { formatTime } from "../../parts/time.tsx";
+import { wordOf } from "../../periods.ts";
 import { toneOf } from "../../tone.ts";
 import { areEven, binsOf, countsFrom, placeOf, wholeFrom } from "./bins.ts";
 import { NoCalls, NoTimes } from "./latency.tsx";
 import type { HistogramAnswer } from "./reads.ts";
 import type { View } from "./view.ts";
 
-interface DistributionProps extends Last<HistogramAnswer & Pick<View, "type">> {
+type Counted = HistogramAnswer & Pick<View, "type" | "range">;
+
+interface DistributionProps extends Last<Counted> {
   readonly places: readonly Place[];
 }
 
-export function HistogramChart({
-  value: { buckets, locations, results, type },
-  isOld,
-  places,
-}: DistributionProps) {
+export function HistogramChart({ value, isOld, places }: DistributionProps) {
+  const { buckets, locations, results, type } = value;
   // A bucket that begins below the limit counts as below it, even if its calls were longer.
   const fences = locations.flatMap(({ location_id, outlier_from, outliers }) =>
     outlier_from === null || outliers === null
@@ -38,7 +40,10 @@ export function HistogramChart({
     formatMs(bins[Math.floor(place)]?.from ?? bins.at(-1)?.to ?? 0);
   return (
     <section class={isOld ? "card old" : "card"} aria-busy={isOld}>
-      <h2>Distribution</h2>
+      <header>
+        <h2>Distribution</h2>
+        <WholePeriods {...value} />
+      </header>
       {buckets === null && <p class="muted">The counters for this range have been removed.</p>}
       {buckets?.length === 0 && (
         <NoTimes type={type} isMade={results.some(({ result }) => categoryOf(result) !== null)} />
@@ -74,6 +79,16 @@ export function HistogramChart({
   );
 }
 
+/** Says which time is counted, if that is more than the range. */
+function WholePeriods({ meta: { kind, time, until }, range: [from, to] }: Counted) {
+  if (Date.parse(time) >= from && Date.parse(until) <= to) return null;
+  return (
+    <span class="muted small">
+      Whole {wordOf(kind)}s: {rangeText(formatTime(time), formatTime(until))}
+    </span>
+  );
+}
+
 interface Fence {
   readonly location_id: string;
   readonly outlier_from: number;
@@ -105,11 +120,15 @@ const Fences = ({ fences, places }: FencesProps) => (
   </ul>
 );
 
-export function ResultCodes({ value: { results }, isOld }: Omit<DistributionProps, "places">) {
+export function ResultCodes({ value, isOld }: Last<Counted>) {
+  const { results } = value;
   const total = results.reduce((sum, { count }) => sum + count, 0);
   return (
     <section class={isOld ? "card old" : "card"} aria-busy={isOld}>
-      <h2>How calls ended</h2>
+      <header>
+        <h2>How calls ended</h2>
+        <WholePeriods {...value} />
+      </header>
       {total === 0 ? (
         <NoCalls />
       ) : (

@@ -1,5 +1,6 @@
 // The reads of a call's page: only what it shows. Events trigger them again.
 import type { Bucket, Spread } from "../../../../src/model/histogram.ts";
+import type { PeriodKind } from "../../../../src/model/periods.ts";
 import { isInFlight } from "../../../../src/model/result.ts";
 import type { ListedResult, ResultCode } from "../../../../src/model/result.ts";
 import { useEffect, useState } from "preact/hooks";
@@ -18,6 +19,8 @@ import type { View } from "./view.ts";
 const MOST_PERIODS = 1000;
 
 export interface HistogramAnswer {
+  /** The time that is counted: whole periods, which may begin before the range and end after it. */
+  readonly meta: { readonly kind: PeriodKind; readonly time: string; readonly until: string };
   readonly count: number;
   readonly buckets: readonly Bucket[] | null;
   readonly locations: readonly Spread[];
