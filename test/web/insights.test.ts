@@ -217,9 +217,13 @@ const csvOf = async (page: Page): Promise<readonly string[]> => {
   const last = await to.inputValue();
   await to.pressSequentially("010120266");
   expect(await to.inputValue()).toMatch(/^\d{4}-/);
+  const link = page.getByRole("link", { name: "Download" });
+  await to.fill((await to.getAttribute("max")) ?? "");
+  const untilTheLast = await page.request.get((await link.getAttribute("href")) ?? "");
+  expect(untilTheLast.status()).toBe(200);
   await to.fill(last);
   const downloading = page.waitForEvent("download");
-  await page.getByRole("link", { name: "Download" }).click();
+  await link.click();
   const text = await readFile(await (await downloading).path(), "utf8");
   await page.getByRole("button", { name: "Close" }).click();
   return text.trimEnd().split("\r\n");

@@ -1,5 +1,6 @@
 // The export of a report: the API makes the file.
 import { useState } from "preact/hooks";
+import { LAST_INSTANT } from "../../../../src/model/instant.ts";
 import { periodEnd } from "../../../../src/model/periods.ts";
 import { urlOf, withQuery } from "../../api.ts";
 import { Dialog } from "../../parts/dialog.tsx";
@@ -14,6 +15,10 @@ const FORMATS = [
 
 /** Years have four digits: browsers let more be typed. */
 const DATE = { type: "date", max: "9999-12-31" } as const;
+
+/** Of the last day of all, the last instant: the next one has a year of five digits. */
+const endOf = (day: string): string =>
+  new Date(Math.min(periodEnd("DAY", Date.parse(day)), LAST_INSTANT)).toISOString();
 
 interface ExportProps {
   readonly id: string;
@@ -42,7 +47,7 @@ function ExportDialog({
   const [format, setFormat] = useState<(typeof FORMATS)[number]["value"]>("csv");
   const isRange = from !== "" && to !== "" && from <= to;
   // The last day is included.
-  const end = isRange ? new Date(periodEnd("DAY", Date.parse(to))).toISOString() : "";
+  const end = isRange ? endOf(to) : "";
   return (
     <Dialog title="Export the report" onClose={onClose}>
       <p>
