@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { keepPicture } from "../support/browser.ts";
 import { MARKER, MARKUP } from "../support/hostile-text.ts";
 import { expectAccessible, beyondEdgeOf, startPages } from "../support/pages.ts";
-import { startSonde } from "../support/process.ts";
+import { runSonde, startSonde } from "../support/process.ts";
 
 interface Ranked {
   readonly id: string;
@@ -209,6 +209,20 @@ it(
     expect(requested.filter((url) => !url.startsWith(pages.api))).toEqual([]);
   },
 );
+
+it("the rank of somebody else's call is said to be among that owner's calls", async () => {
+  const [best] = await rankOf("weekly=1");
+  if (!best) throw new Error("the history has four calls");
+  await pages.client.send("PUT", `/calls/${best.id}/`, { access: { stats: true } });
+  const { stdout } = await runSonde(["keys", "create", "--owner", "ann", "--level", "VIEWER"], {
+    env: { ...env, SONDE_DATA_DIR: pages.sonde.dataDir },
+  });
+  const { api_key: key } = JSON.parse(stdout) as { readonly api_key: string };
+  const { page } = await pages.open(`/insights/${best.insights_id}`, { key });
+  const rank = page.locator("dt", { hasText: /^Rank among/ });
+  expect(await rank.innerText()).toBe("Rank among its owner's calls");
+  expect(await rank.locator("+ dd").innerText()).toBe("1");
+});
 
 const csvOf = async (page: Page): Promise<readonly string[]> => {
   await page.getByRole("button", { name: "Export" }).click();

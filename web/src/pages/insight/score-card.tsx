@@ -37,7 +37,7 @@ export function ScoreCard({ kind, report }: ScoreCardProps) {
         </p>
       )}
       <dl class="facts">
-        <Fact name="Rank among your calls">{rank === -1 ? "–" : rank}</Fact>
+        <Fact name="Rank among its owner's calls">{rank === -1 ? "–" : rank}</Fact>
         <Fact name="Calls made">{formatCount(made)}</Fact>
         <Fact name="Passed">{formatPercent(made === 0 ? null : report.pass_percent)}</Fact>
         <Fact name="Outliers">
