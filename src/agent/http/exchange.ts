@@ -43,6 +43,7 @@ export function exchange(socket: Socket, trace: Trace, deadline: Deadline): Prom
     const complete = (): void => {
       // After a reset, undici treats a body without a length as complete.
       if (failed) return;
+      deadline.watch(undefined); // the target met it, however long decoding takes
       timer.complete(socket.bytesRead);
       socket.destroy(); // undici would destroy it with an error, which costs a stack trace
       response.end();

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_BEHAVIOUR } from "../../../src/model/behaviour.ts";
 import { isSelfConnection } from "../../../src/agent/http/dial.ts";
@@ -18,6 +19,7 @@ import { undisturbed } from "../../support/undisturbed.ts";
 import { call, codeOf, requestOf, statusOf, timingOfCall } from "../calling.ts";
 
 const MIB = 1024 * 1024;
+const EMPTY = gzipSync("");
 const certificates = createCertificates();
 
 describe("the phases of a call", () => {
@@ -390,10 +392,14 @@ describe("a connection", () => {
 });
 
 describe("an agent whose thread stalls beyond the deadline", () => {
-  it("accepts the answer that arrived in time", async () => {
+  it.each([
+    ["the answer", ""],
+    ["the encoded answer", "content-encoding: gzip\r\n"],
+  ])("accepts %s that arrived in time", async (_, coding) => {
+    const head = `HTTP/1.1 200 OK\r\n${coding}content-length: ${EMPTY.length}\r\n\r\n`;
     await using target = await startRawTarget((socket) => {
       socket.once("data", () => {
-        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+        socket.write(Buffer.concat([Buffer.from(head), EMPTY]));
         // Node now runs timers first, then reads from sockets.
         setImmediate(() => work(300));
       });
