@@ -37,7 +37,7 @@ export function exchange(socket: Socket, trace: Trace, deadline: Deadline): Prom
       socket.destroy();
     };
     const response = createResponseReceiver(trace, settle);
-    const expire = (): void => settle(overdue(trace));
+    const expire = (): void => settle(response.isPaused() ? undecoded() : overdue(trace));
     if (deadline.isOver()) return expire();
     deadline.watch(expire);
     const complete = (): void => {
@@ -175,6 +175,10 @@ function overdue({ phases }: Trace): CallFailure {
       : "the response did not complete in time";
   return new CallFailure("timeout", text);
 }
+
+// More of the response may have arrived than the agent has read.
+const undecoded = (): CallFailure =>
+  new CallFailure("agent_error", "at the deadline, the agent was still decoding the response");
 
 const tooLarge = (): CallFailure =>
   new CallFailure(

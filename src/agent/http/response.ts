@@ -21,8 +21,8 @@ type Controller = Pick<Dispatcher.DispatchController, "rawHeaders" | "pause" | "
 export function createResponseReceiver(trace: Trace, settle: (failure?: CallFailure) => void) {
   let codings: readonly string[] = [];
   let decoder: BodyDecoder | undefined;
-  let size = 0;
-  let freed = false;
+  let [size, freed] = [0, false];
+  const pause = createPause(trace);
   const body = createKeptBody();
   const headerOf = (name: string): string => valueOf(trace.response?.headers ?? [], name);
   /** Whether as many bytes arrived as the head announces. */
@@ -35,10 +35,8 @@ export function createResponseReceiver(trace: Trace, settle: (failure?: CallFail
       onData: (decoded) => body.add(decoded),
       onFailure: settle,
     });
-    if (decoder.write(chunk)) return;
     // If paused after the last byte, undici would treat the close that follows as premature.
-    if (isWhole()) return;
-    pauseFor(decoder, controller, trace);
+    if (!decoder.write(chunk) && !isWhole()) pause.begin(decoder, controller);
   };
 
   const finish = (): void => {
@@ -65,6 +63,7 @@ export function createResponseReceiver(trace: Trace, settle: (failure?: CallFail
       else decode(controller, chunk);
     },
     isWhole,
+    isPaused: pause.isOn,
     /** Call it after the last byte. */
     end(): void {
       if (freed) return;
@@ -74,19 +73,32 @@ export function createResponseReceiver(trace: Trace, settle: (failure?: CallFail
     /** Call it when the exchange has failed; anything later is dropped. */
     free(): void {
       freed = true;
+      pause.end();
       decoder?.destroy();
     },
   };
 }
 
 /** Stops reading until the decoder is ready: the agent's delay, not the target's. */
-function pauseFor(decoder: BodyDecoder, controller: Controller, trace: Trace): void {
-  controller.pause();
-  const paused = trace.clock.monotonic();
-  decoder.onceReady(() => {
-    trace.held += trace.clock.monotonic() - paused;
-    controller.resume();
-  });
+function createPause(trace: Trace) {
+  const { clock } = trace;
+  let began: number | undefined;
+  const end = (): void => {
+    if (began !== undefined) trace.held += clock.monotonic() - began;
+    began = undefined;
+  };
+  return {
+    isOn: (): boolean => began !== undefined,
+    begin(decoder: BodyDecoder, controller: Controller): void {
+      controller.pause();
+      began = clock.monotonic();
+      decoder.onceReady(() => {
+        end();
+        controller.resume();
+      });
+    },
+    end,
+  };
 }
 
 /** One character per byte from the server. */
