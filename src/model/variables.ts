@@ -128,8 +128,8 @@ export function environmentNames(texts: Iterable<string>): string[] {
 }
 
 // One JSON document or several in sequence: application/x-ndjson, application/jsonl,
-// application/json-seq.
-const JSON_TYPE = /[/+](?:x-)?(?:nd)?json(?:l|lines|-seq)?$/;
+// application/json-seq; application/x-amz-json-1.1; application/json+protobuf.
+const JSON_TYPE = /[/+](?:x-)?(?:nd|ld|amz-)?json(?:l|lines|-seq|-1\.[01]|\+protobuf)?$/;
 
 /** How values in a body are encoded: by its content type; if it has none, as JSON if it is JSON. */
 export function landingOfBody(body: string, contentType: string | undefined): Landing {
