@@ -131,11 +131,16 @@ export function environmentNames(texts: Iterable<string>): string[] {
 // application/json-seq; application/x-amz-json-1.1; application/json+protobuf.
 const JSON_TYPE = /[/+](?:x-)?(?:nd|ld|amz-)?json(?:l|lines|-seq|-1\.[01]|\+protobuf)?$/;
 
-/** How values in a body are encoded: by its content type; if it has none, as JSON if it is JSON. */
+/**
+ * How values in a body are encoded: by its content type; if it has none, as JSON if it is a JSON
+ * object, array or string. `{{payload}}` alone may become anything.
+ */
 export function landingOfBody(body: string, contentType: string | undefined): Landing {
   const type = contentType?.split(";")[0]?.trim().toLowerCase();
-  if (type === undefined || type === "")
-    return isJson(withoutReferences(body, "1")) ? "json" : "text";
+  if (type === undefined || type === "") {
+    const filled = withoutReferences(body, "1");
+    return /^\s*["[{]/.test(filled) && isJson(filled) ? "json" : "text";
+  }
   if (JSON_TYPE.test(type)) return "json";
   if (/[/+]xml$/.test(type)) return "xml";
   return type === "application/x-www-form-urlencoded" ? "form" : "text";

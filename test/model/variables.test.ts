@@ -259,7 +259,13 @@ describe("in a body", () => {
     ["<a/>", "text/xml", "xml"],
     ["{}", "text/plain", "text"],
     ['{"a":%%B%%,"c":"{{d}}"}', undefined, "json"],
+    [' ["{{d}}"]', undefined, "json"],
+    ['"{{d}}"', "", "json"],
     ["a=%%B%%", undefined, "text"],
+    ["{{d}}", undefined, "text"],
+    [" %%B%%{{d}}", "", "text"],
+    ["2{{d}}", undefined, "text"],
+    ["{{{d}}}", undefined, "text"],
   ])("%s of type %s is %s", (body, type, landing) => {
     expect(landingOfBody(body, type)).toBe(landing);
   });
