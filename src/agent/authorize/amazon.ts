@@ -64,6 +64,8 @@ const OTHER_NAMES: readonly (readonly [label: RegExp, service: string])[] = [
   [/^s3-(?:accelerate|accesspoint|control|external-1)$/, "s3"],
   [/^s3express-/, "s3express"],
   [/^email$/, "ses"],
+  [/^aos$/, "es"],
+  [/^lambda-url$/, "lambda"],
 ];
 
 const signedAs = (name: string): string =>
@@ -71,9 +73,11 @@ const signedAs = (name: string): string =>
 
 const REGION = /^(?:s3-)?([a-z]{2,4}(?:-[a-z]+)+-\d+)$/;
 
+const AMAZON_HOST = /^(.+?)\.(?:amazonaws\.(?:com(?:\.cn)?|eu)|(?:global\.)?api\.aws|on\.aws)$/;
+
 /** Reads the last labels of a host name: `<service>.<region>`, or an exception. */
 function scopeOf(hostname: string): { service: string; region: string } {
-  const [, name = ""] = /^(.+)\.amazonaws\.com(?:\.cn)?$/.exec(hostname) ?? [];
+  const [, name = ""] = AMAZON_HOST.exec(hostname) ?? [];
   const [last = "", before = ""] = name
     .split(".")
     .filter((label) => label !== "dualstack" && label !== "vpce")

@@ -124,6 +124,14 @@ it.each([
   ["s3express-control.us-east-1.amazonaws.com", "us-east-1/s3express"],
   ["bucket.vpce-1a-2b.s3.us-east-1.vpce.amazonaws.com", "us-east-1/s3"],
   ["vpce-1a-2b.execute-api.us-east-1.vpce.amazonaws.com", "us-east-1/execute-api"],
+  ["dynamodb.eusc-de-east-1.amazonaws.eu", "eusc-de-east-1/dynamodb"],
+  ["lambda.eu-west-1.api.aws", "eu-west-1/lambda"],
+  ["lambda-fips.us-east-2.api.aws", "us-east-2/lambda"],
+  ["iam.global.api.aws", "us-east-1/iam"],
+  ["abc.lambda-url.eu-west-1.on.aws", "eu-west-1/lambda"],
+  ["svc-1.7d67968.vpc-lattice-svcs.eu-west-1.on.aws", "eu-west-1/vpc-lattice-svcs"],
+  ["search-x.aos.eu-west-1.on.aws", "eu-west-1/es"],
+  ["x.aoss.eu-west-1.on.aws", "eu-west-1/aoss"],
 ])("the host %s names %s", async (name, scope) => {
   const setting = { ...SUITE, settings: {} };
   const given = newRequest(`https://${name}/`);
