@@ -81,7 +81,8 @@ export function createCookies(clock: Clock) {
       for (const { value } of texts) {
         const cookie = readCookie(value, url);
         const isDeletion = cookie && cookie.TTL(clock.now()) <= 0;
-        if (!cookie || hidesSecure(cookie, url, stored.values()) || !put(cookie, url)) continue;
+        if (!cookie || !honoursPrefix(cookie)) continue;
+        if (hidesSecure(cookie, url, stored.values()) || !put(cookie, url)) continue;
         if (!isDeletion) set.add(cookie.key);
         else if (pathMatch(url.pathname, cookie.path ?? "/")) deleted.add(cookie.key);
       }
@@ -111,6 +112,12 @@ const NEVER_THROW = { allowSpecialUseDomain: true, ignoreError: true };
 const asWritten = (url: URL): string => url.href.replaceAll("%", "%25");
 
 const idOf = ({ domain, path, key }: Cookie): string => JSON.stringify([domain, path, key]);
+
+/** RFC 6265bis section 5.7. A prefix may be in any case; tough-cookie checks it in one only. */
+const honoursPrefix = ({ key, secure, domain, path }: Cookie): boolean =>
+  /^__host-/i.test(key)
+    ? secure && domain === null && path === "/"
+    : secure || !/^__secure-/i.test(key);
 
 /** RFC 6265bis section 5.7: whether a cookie set over http would overlay a Secure one. */
 function hidesSecure(cookie: Cookie, url: URL, others: Iterable<Cookie>): boolean {

@@ -125,6 +125,17 @@ it.each<[string, string, string[], string, string]>([
   ],
   ["not as __Host- without Secure", HOST, ["__Host-a=1; Path=/"], HOST, ""],
   ["not as __Secure- without Secure", HOST, ["__Secure-a=1"], HOST, ""],
+  ["not as __host- without Path=/", HOST, ["__host-a=1; Secure"], HOST, ""],
+  [
+    "not as __HOST- with a Domain",
+    HOST,
+    ["__HOST-a=1; Secure; Path=/; Domain=shop.example.com"],
+    HOST,
+    "",
+  ],
+  ["not as __secure- without Secure", HOST, ["__secure-a=1"], HOST, ""],
+  ["as __secure- with Secure", HOST, ["__secure-a=1; Secure"], HOST, "__secure-a=1"],
+  ["as __host- with all of it", HOST, ["__host-a=1; Secure; Path=/"], HOST, "__host-a=1"],
   [
     "of a host whose name ends in a dot",
     "https://example.com./",
