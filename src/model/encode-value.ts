@@ -147,16 +147,20 @@ const XML: Readonly<Record<string, string>> = {
 const asXml = (value: string): string =>
   value.replace(/[&<>"']/g, (character) => XML[character] ?? character);
 
+const XML_ENDS: Readonly<Record<string, string>> = { "<![CDATA[": "]]>", "<!--": "-->" };
+
 /** A CDATA section has no escapes: a value that could end it is placed between two sections. */
 function createXmlEncoder(): Pick<ValueEncoder, "pass" | "encode"> {
-  let inSection = false;
+  // The end of the section or comment that is open.
+  let end: string | undefined;
   return {
     pass(text) {
-      for (const [mark] of text.matchAll(/<!\[CDATA\[|\]\]>/g)) inSection = mark !== "]]>";
+      for (const [mark] of text.matchAll(/<!\[CDATA\[|\]\]>|<!--|-->/g))
+        if (end === undefined || mark === end) end = XML_ENDS[mark];
     },
     encode(value) {
       const text = value ?? "";
-      if (!inSection) return asXml(text);
+      if (end !== "]]>") return asXml(text);
       return text.includes("]") ? `]]>${asXml(text)}<![CDATA[` : text;
     },
   };

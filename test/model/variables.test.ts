@@ -232,6 +232,18 @@ describe("in a body", () => {
       "<![CDATA[x]]>a]]<![CDATA[>]]>",
     ],
     [
+      "escaped after a comment that names a CDATA section",
+      "xml",
+      "<!-- <![CDATA[ {{quoted}} --><a>{{quoted}}</a>",
+      "<!-- <![CDATA[ a&quot;b\\\n --><a>a&quot;b\\\n</a>",
+    ],
+    [
+      "as they are in a CDATA section that names a comment",
+      "xml",
+      "<![CDATA[<!-- {{quoted}}]]><a>{{quoted}}</a>",
+      '<![CDATA[<!-- a"b\\\n]]><a>a&quot;b\\\n</a>',
+    ],
+    [
       "null outside of a JSON string, and nothing elsewhere",
       "json",
       '{"a":%%NOTHING%%,"b":"%%NOTHING%%"}',
