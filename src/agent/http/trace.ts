@@ -44,15 +44,11 @@ export interface Trace {
   content: Content | null;
 }
 
-type Carried = Pick<Trace, "held" | "spared">;
-
-/** `previous`: the call's previous exchange. */
-export function newTrace(
-  request: HttpRequest,
-  clock: Clock,
-  { held, spared }: Carried = { held: 0, spared: 0 },
-): Trace {
+/** `previous`: the call's previous exchange, which has ended. */
+export function newTrace(request: HttpRequest, clock: Clock, previous?: Trace): Trace {
   const [started, busy] = [clock.monotonic(), clock.busy()];
+  const spared = previous?.spared ?? 0;
+  const held = previous ? previous.held + idleSince(previous, started, busy) : 0;
   return {
     request,
     clock,
@@ -74,6 +70,10 @@ export function newTrace(
     content: null,
   };
 }
+
+/** How long the thread was idle after an exchange: other threads decoded the body. */
+const idleSince = ({ ended, busyAtEnd }: Trace, now: number, busy: number): number =>
+  Math.max(0, now - ended - (busy - busyAtEnd));
 
 export function endTrace(trace: Trace): void {
   trace.ended = trace.clock.monotonic();

@@ -8,7 +8,7 @@ import { DEFAULT_BEHAVIOUR } from "../../../src/model/behaviour.ts";
 import { isSelfConnection } from "../../../src/agent/http/dial.ts";
 import { parseEgressAllow } from "../../../src/net/egress.ts";
 import { createHttpCaller } from "../../../src/agent/http/http-call.ts";
-import { timingOf } from "../../../src/agent/http/trace.ts";
+import { endTrace, newTrace, timingOf } from "../../../src/agent/http/trace.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { startBlackHole } from "../../support/black-hole.ts";
 import { createCertificates } from "../../support/certificates.ts";
@@ -249,6 +249,19 @@ describe("the uncertainty of a call", () => {
     expect(handshake).toBeGreaterThanOrEqual(Math.max(handshakeMs, 400) - 100);
     expect(uncertainty).toBeGreaterThanOrEqual(least);
     expect(uncertainty).toBeLessThan(most);
+  });
+
+  it("covers the decoding of a redirect's body, which another thread does", () => {
+    let now = 0;
+    const clock = { ...systemClock, monotonic: () => now, busy: () => now / 10 };
+    const request = requestOf("http://a.example/");
+    const hop = newTrace(request, clock);
+    endTrace(hop);
+    now = 100;
+    const last = newTrace(request, clock, hop);
+    endTrace(last);
+    expect(timingOf(last, hop)).toMatchObject({ total: 100, uncertainty: 100 });
+    expect(timingOf(last)).toMatchObject({ total: 0, uncertainty: 0 });
   });
 
   it("covers the redirects, each of which has its own", async () => {
