@@ -129,6 +129,10 @@ it.each([
     "from=2026-10-02&to=2026-10-01",
     "from: '2026-10-02T00:00:00.000000Z' is later than to: '2026-10-01T00:00:00.000000Z'",
   ],
+  [
+    "from=9999-12-31T23:59:59.9999Z&to=2026-10-01",
+    "from: '9999-12-31T23:59:59.999000Z' is later than to: '2026-10-01T00:00:00.000000Z'",
+  ],
 ])("refuses a list with %s", async (query, error_msg) => {
   const { id } = await createCall(api);
   const answer = await api.send({ path: `/calls/${id}/results/?${query}` });

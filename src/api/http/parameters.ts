@@ -109,7 +109,8 @@ export function exactInstant(description: string): Parameter<number | undefined>
     schema: down.schema,
     read(given, name) {
       const ms = down.read(given, name);
-      return ms !== undefined && BELOW_MS.test(String(given)) ? ms + 0.5 : ms;
+      const isBetween = ms !== undefined && ms < LAST_INSTANT && BELOW_MS.test(String(given));
+      return isBetween ? ms + 0.5 : ms;
     },
   };
 }
