@@ -2,10 +2,12 @@
 // from the counters of summaries without the single results.
 import { categoryOf, MADE_CODES, PASSED_CODES } from "./result.ts";
 import type { ResultCode } from "./result.ts";
-import { measureLocation } from "./score.ts";
+import { outliersFrom, quartilesOf } from "./score.ts";
+import type { Quartiles } from "./score.ts";
 import { codesOfType, select } from "./stat.ts";
 import type { PeriodSummaries } from "./stat.ts";
-import { EMPTY_SUMMARY, endOfBucket, isInBuckets, mergeSummaries } from "./summary.ts";
+import { sum } from "./sum.ts";
+import { bucketOf, EMPTY_SUMMARY, endOfBucket, isInBuckets, mergeSummaries } from "./summary.ts";
 
 /** Whole milliseconds: from `from` (inclusive) to `to` (exclusive). */
 export interface Bucket {
@@ -82,8 +84,10 @@ const bucketsOf = (buckets: ReadonlyMap<number, number>): Bucket[] =>
     .map(([from, count]) => ({ from, to: endOfBucket(from), count }));
 
 /**
- * Applies `measureLocation` to the latencies that the buckets stand for: exact below 256 ms, within
- * 1 % above. Counters do not show which results are uncertain; in a report, these are no outliers.
+ * Finds outliers by the definition of a report, exact below 256 ms. Above, what the buckets leave
+ * open favours the target: Q1 is the least that it can be, median and Q3 the most, and the limit is
+ * the end of its bucket. Counters do not show which results are uncertain; in a report, these are
+ * no outliers.
  */
 function spreadOf(location_id: string, summaries: PeriodSummaries): Spread {
   const made = select(summaries, MADE_CODES).count;
@@ -91,10 +95,22 @@ function spreadOf(location_id: string, summaries: PeriodSummaries): Spread {
   const uncounted = summary.count === 0 ? 0 : null;
   const none = { q1: null, median: null, q3: null, outlier_from: null, outliers: uncounted };
   if (!isInBuckets(summary)) return { location_id, made, passed: summary.count, ...none };
-  const passed = [...summary.buckets].map(([latency, count]) => ({ latency, count, uncertain: 0 }));
-  const { q1, median, q3, outlier_from, outliers } = measureLocation({
+  const buckets = bucketsOf(summary.buckets);
+  const quartiles = (latencyIn: (bucket: Bucket) => number): Quartiles =>
+    quartilesOf(
+      buckets.map((bucket) => ({ latency: latencyIn(bucket), count: bucket.count, uncertain: 0 })),
+    );
+  const least = quartiles(({ from }) => from);
+  const most = quartiles(({ to }) => to - 1);
+  const limit = outliersFrom({ ...most, q1: least.q1 });
+  const outlier_from = endOfBucket(bucketOf(limit - 1));
+  const outliers = buckets.filter(({ from }) => from >= outlier_from);
+  return {
     location_id,
-    passed,
-  }).spread;
-  return { location_id, made, passed: summary.count, q1, median, q3, outlier_from, outliers };
+    made,
+    passed: summary.count,
+    ...least,
+    outlier_from,
+    outliers: sum(outliers.map(({ count }) => count)),
+  };
 }

@@ -163,12 +163,16 @@ export const scoreOfParts = ({ availability, outliers, consistency }: ScoreParts
 const FENCE_RANGES = 3;
 const LEAST_ABOVE_MEDIAN_MS = 10;
 
+/** Returns the first whole latency that is an outlier. */
+export function outliersFrom({ q1, median, q3 }: Quartiles): number {
+  const fence = q3 + FENCE_RANGES * (q3 - q1);
+  return Math.max(Math.floor(fence) + 1, Math.ceil(median + LEAST_ABOVE_MEDIAN_MS));
+}
+
 /** Expects the latencies in ascending order. */
 function spreadOf(location_id: string, passed: readonly LatencyCount[]): LocationSpread {
-  const { q1, median, q3 } = quartilesOf(passed);
-  const fence = q3 + FENCE_RANGES * (q3 - q1);
-  // Latencies are whole: the first above the fence that is far enough from the median.
-  const outlier_from = Math.max(Math.floor(fence) + 1, Math.ceil(median + LEAST_ABOVE_MEDIAN_MS));
+  const quartiles = quartilesOf(passed);
+  const outlier_from = outliersFrom(quartiles);
   const isFar = ({ latency }: LatencyCount): boolean => latency >= outlier_from;
   const usual = passed
     .map((each) => (isFar(each) ? { ...each, count: each.uncertain } : each))
@@ -177,9 +181,7 @@ function spreadOf(location_id: string, passed: readonly LatencyCount[]): Locatio
   return {
     location_id,
     passed: countOf(passed),
-    q1,
-    median,
-    q3,
+    ...quartiles,
     outlier_from,
     outliers: countOf(passed) - countOf(usual),
     mean_test_length: meanOf(passed),
@@ -187,7 +189,8 @@ function spreadOf(location_id: string, passed: readonly LatencyCount[]): Locatio
   };
 }
 
-function quartilesOf(passed: readonly LatencyCount[]): Quartiles {
+/** Expects the latencies in ascending order. */
+export function quartilesOf(passed: readonly LatencyCount[]): Quartiles {
   const last = countOf(passed) - 1;
   const at = (share: number): number => {
     const place = last * share;
