@@ -2,7 +2,9 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { dashboards, typeFaults } from "./dashboards.ts";
+import { createCallMetrics } from "../../src/call-metrics/call-metrics.ts";
+import { Registry, renderMetrics } from "../../src/runtime/metrics.ts";
+import { dashboards, queries, typeFaults } from "./dashboards.ts";
 
 const textOf = (file: string): string => readFileSync(`deploy/grafana/dashboards/${file}`, "utf8");
 
@@ -26,6 +28,27 @@ it.each(dashboards)("$file has its own uid, and panels with ids, titles and quer
     expect(targets.length > 0).toBe(type !== "row");
   }
 });
+
+it("shows of several aggregators' gauges of a call that of the newest result", async () => {
+  const registry = new Registry();
+  createCallMetrics(registry, 1);
+  const exposed = await renderMetrics(registry, []);
+  const gauges = [...exposed.matchAll(/^# TYPE (probe_\w+) gauge$/gm)].map(([, name]) => name);
+  const ofResult = gauges.filter((name) => name !== LAST_RUN);
+  const shown = new RegExp(String.raw`(?<!_over_time\()\b(?:${ofResult.join("|")})({.*?})`, "g");
+  let found = 0;
+  for (const { panel, expr } of queries)
+    for (const [gauge, selector] of expr.matchAll(shown)) {
+      const newest = `max by (call_id, location) (${LAST_RUN}${selector})`;
+      const last = `(${LAST_RUN}${selector} == on (call_id, location) group_left () ${newest})`;
+      const ofNewest = `(${gauge} and on (job, instance, call_id, location) ${last})`;
+      expect(expr, panel).toContain(ofNewest);
+      found += 1;
+    }
+  expect(found).toBeGreaterThan(0);
+});
+
+const LAST_RUN = "probe_last_run_timestamp_seconds";
 
 it("the dashboards are where Grafana of compose.yaml looks for them", () => {
   const { providers } = parse(
