@@ -55,5 +55,5 @@ export function createListing(max: number) {
   };
 }
 
-const keyOf = ({ call_id, location_id }: Pick<Pair, "call_id" | "location_id">): string =>
+export const keyOf = ({ call_id, location_id }: Pick<Pair, "call_id" | "location_id">): string =>
   `${call_id} ${location_id}`;

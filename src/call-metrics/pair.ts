@@ -21,8 +21,6 @@ export interface Newest extends Pick<ReportedResult, "timing" | "certificate"> {
 export interface Pair {
   readonly call_id: string;
   readonly location_id: string;
-  /** The call, or the workflow in whose schedule it ran last. */
-  target_id: string;
   /** The labels as samples carry them; undefined until the call's name is known. */
   labelText: string | undefined;
   readonly runs: Map<string, number>;
@@ -37,7 +35,6 @@ export interface Pair {
 export const newPair = ({ meta }: ReportedResult): Pair => ({
   call_id: meta.call_id,
   location_id: meta.location_id,
-  target_id: meta.call_id,
   labelText: undefined,
   runs: new Map(OUTCOMES.map((outcome) => [outcome, 0])),
   latencies: newDurations(LATENCY_BUCKETS),
@@ -52,7 +49,6 @@ export function countResult(pair: Pair, { meta, timing, certificate }: ReportedR
   const outcome = (category ?? meta.result).toLowerCase();
   pair.runs.set(outcome, (pair.runs.get(outcome) ?? 0) + 1);
   if (meta.due_time > pair.lastDue) pair.lastDue = meta.due_time;
-  if (meta.trigger === "SCHEDULE") pair.target_id = meta.workflow_id ?? meta.call_id;
   if (category === null) return;
   if (timing.total !== null) countDuration(pair.latencies, timing.total / 1000);
   const time = meta.start_time ?? meta.due_time;

@@ -6,6 +6,7 @@ import { MINUTE_MS } from "../model/slots.ts";
 import { labelTextOf } from "../runtime/exposition.ts";
 import type { MonitoredCall } from "../store/records.ts";
 import type { Store } from "../store/store.ts";
+import { keyOf } from "./listing.ts";
 import type { Listing } from "./listing.ts";
 import type { Pair } from "./pair.ts";
 import { FORGET_AFTER_MS } from "./recent-keys.ts";
@@ -19,12 +20,13 @@ export async function review(
   chosen: readonly Pair[],
   { remove, hidden }: Pick<Listing, "remove" | "hidden">,
 ): Promise<void> {
-  const calls = await readCalls(store, new Set(chosen.map(({ call_id }) => call_id)));
-  const frequencies = await readFrequencies(store, new Set(chosen.map((pair) => pair.target_id)));
+  const ids = new Set(chosen.map(({ call_id }) => call_id));
+  const calls = await readCalls(store, ids);
+  const frequencies = await readFrequencies(store, ids);
   const now = await store.now();
   for (const pair of chosen) {
     const call = calls.get(pair.call_id);
-    const frequency = frequencies.get(`${pair.target_id} ${pair.location_id}`);
+    const frequency = frequencies.get(keyOf(pair));
     if (call?.isHidden) hidden.add(pair.call_id);
     if (!call || call.isHidden || hasEnded(pair, frequency, now)) {
       remove(pair);
@@ -62,18 +64,16 @@ async function readCalls(
   return calls;
 }
 
-/** Returns the longest interval between runs, in minutes, by target and location. */
+/** Returns the longest interval between runs, in minutes, by `keyOf` the call and location. */
 async function readFrequencies(
   store: Store,
-  targetIds: ReadonlySet<string>,
+  ids: ReadonlySet<string>,
 ): Promise<Map<string, number>> {
   const frequencies = new Map<string, number>();
-  for (const some of chunksOf([...targetIds], CALLS_A_QUERY)) {
-    for (const { target_id, location_id, frequency } of await store.monitoredCalls.frequenciesOf(
-      some,
-    )) {
-      const key = `${target_id} ${location_id}`;
-      frequencies.set(key, Math.max(frequency, frequencies.get(key) ?? 0));
+  for (const some of chunksOf([...ids], CALLS_A_QUERY)) {
+    for (const deployed of await store.monitoredCalls.frequenciesOf(some)) {
+      const key = keyOf(deployed);
+      frequencies.set(key, Math.max(deployed.frequency, frequencies.get(key) ?? 0));
     }
     await nextTurn();
   }

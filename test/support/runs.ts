@@ -209,6 +209,7 @@ function aDocument<S extends TObject>(
     community: false,
     document,
     filters: resource.filters(document),
+    ...(resource.callIds && { callIds: resource.callIds(document) }),
     ...change,
   };
 }

@@ -4,8 +4,8 @@ import type { Database } from "../database.ts";
 import { isAmong, textAt } from "../database.ts";
 import type { MonitoredCall } from "../records.ts";
 
-export interface TargetFrequency {
-  readonly target_id: string;
+export interface CallFrequency {
+  readonly call_id: string;
   readonly location_id: string;
   /** Minutes between runs. */
   readonly frequency: number;
@@ -27,18 +27,24 @@ export function createMonitoredCallStore(database: Database) {
         return { id, name: name ?? "", isHidden };
       });
     },
-    /** Returns the frequency of each deployment of these calls and workflows. */
-    async frequenciesOf(targetIds: readonly string[]): Promise<TargetFrequency[]> {
-      const rows = await database.kysely
+    /** Returns the frequency of each deployment of these calls and of the workflows with them. */
+    async frequenciesOf(callIds: readonly string[]): Promise<CallFrequency[]> {
+      const deployments = database.kysely
         .selectFrom("documents")
-        .select("target_id")
         .select(textAt(database, "document", ["deployment", "location_id"]).as("location_id"))
         .select(textAt(database, "document", ["deployment", "frequency"]).as("frequency"))
-        .where("kind", "=", "deployment")
-        .where(isAmong(database, "target_id", targetIds))
-        .execute();
-      return rows.map(({ target_id, location_id, frequency }) => ({
-        target_id: target_id ?? "",
+        .where("documents.kind", "=", "deployment");
+      const ofCalls = deployments
+        .select("target_id as call_id")
+        .where(isAmong(database, "target_id", callIds));
+      const ofWorkflows = deployments
+        .innerJoin("document_calls", "document_calls.document_id", "documents.target_id")
+        .select((eb) => eb.ref("call_id").$castTo<string | null>().as("call_id"))
+        .where("document_calls.kind", "=", "workflow")
+        .where(isAmong(database, "call_id", callIds));
+      const rows = await ofCalls.unionAll(ofWorkflows).execute();
+      return rows.map(({ call_id, location_id, frequency }) => ({
+        call_id: call_id ?? "",
         location_id: location_id ?? "",
         frequency: Number(frequency),
       }));

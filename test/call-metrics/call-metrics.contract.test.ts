@@ -13,20 +13,20 @@ import type { Store } from "../../src/store/store.ts";
 import { captureLog } from "../runtime/log-lines.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { aCall, aResult, aRun, aWorkflow, T0 } from "../support/runs.ts";
-import { createTestDatabase } from "../support/stores.ts";
+import { createTestDatabase, storeKinds } from "../support/stores.ts";
 import type { TestDatabase } from "../support/stores.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAILY = 1440;
 
-describe("the series of a call", () => {
+describe.each(storeKinds)("the series of a call, with %s,", (storeKind) => {
   let database: TestDatabase;
   let store: Store;
   beforeEach(async () => {
-    database = await createTestDatabase("sqlite");
+    database = await createTestDatabase(storeKind);
     store = await database.open(createManualClock(T0));
-    for (const id of ["call", "other"]) await store.documents.insert(aCall({ id }));
+    for (const id of ["call", "other", "alone"]) await store.documents.insert(aCall({ id }));
     await store.documents.insert(aWorkflow(["call"], { id: "workflow" }));
     await deploy("workflow", DAILY);
   });
@@ -68,6 +68,21 @@ describe("the series of a call", () => {
     expect(text).toMatch(/^probe_runs_total\{call_id="call",.*,result="pass"\} 2$/m);
   });
 
+  it.each([
+    ["itself", "alone"],
+    ["in a workflow", "call"],
+  ])("last while the call is deployed %s, though another workflow ran last", async (_, id) => {
+    await deploy("alone", DAILY);
+    const text = await seriesAfter(inWorkflow(ran(id, T0 - 2 * HOUR), "deleted"));
+    expect(text).toContain(`probe_success{call_id="${id}"`);
+  });
+
+  it("last as long as the rarest deployment says", async () => {
+    await deploy("call", 1);
+    const text = await seriesAfter(ran("call", T0 - 2 * HOUR));
+    expect(text).toMatch(/^probe_success\{call_id="call",.*\} 1$/m);
+  });
+
   it("last while a workflow that skips the call is deployed", async () => {
     const text = await seriesAfter(inWorkflow(ran("call", T0 - 2 * HOUR, "SKIPPED")));
     expect(text).toMatch(/^probe_runs_total\{call_id="call",.*,result="skipped"\} 1$/m);
@@ -87,8 +102,8 @@ describe("the series of a call", () => {
   });
 
   it("end an hour after a call without a deployment was run by hand", async () => {
-    const text = await seriesAfter(byHand(ran("call", T0 - 2 * HOUR)));
-    expect(text).not.toContain('call_id="call"');
+    const text = await seriesAfter(byHand(ran("alone", T0 - 2 * HOUR)));
+    expect(text).not.toContain('call_id="alone"');
   });
 });
 
@@ -139,7 +154,7 @@ const simulated = ({ meta, ...result }: Result): Result => ({
   meta: { ...meta, agent_id: SIMULATION },
 });
 
-const inWorkflow = ({ meta, ...result }: Result): Result => ({
+const inWorkflow = ({ meta, ...result }: Result, workflow_id = "workflow"): Result => ({
   ...result,
-  meta: { ...meta, workflow_id: "workflow" },
+  meta: { ...meta, workflow_id },
 });
