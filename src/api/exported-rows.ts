@@ -24,7 +24,9 @@ export async function* exportedResults(
   for await (const entries of exportedEntries(store, subject, range, direction, pace)) {
     const results = await store.results.getMany(entries.map(({ id }) => id));
     const times = new Map(entries.map(({ id, time }) => [id, time]));
-    yield results.filter((result) => isNew(result, times.get(result.id) ?? 0));
+    // A late result may have replaced MISSED since its entry was read.
+    const listed = results.filter(({ meta }) => codes.includes(meta.result));
+    yield listed.filter((result) => isNew(result, times.get(result.id) ?? 0));
   }
 }
 

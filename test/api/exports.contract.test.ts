@@ -211,6 +211,22 @@ describe.each(storeKinds)("exports on %s", (storeKind) => {
     expect([ids.length, new Set(ids).size]).toEqual([3, 3]);
   });
 
+  it("of MISSED results contain none that is replaced before it is read", async () => {
+    const call = (await createCall(api)).id;
+    const late = await record(call, { start: T0, result: "MISSED" });
+    const missed = await record(call, { start: T0 + 1, result: "MISSED" });
+    const { results } = api.store;
+    const getMany = async (ids: readonly string[]) => {
+      await results.record([aReport(late)]);
+      return results.getMany(ids);
+    };
+    const store = { ...api.store, results: { ...results, getMany } };
+    const ids: string[] = [];
+    for await (const page of exportedResults(store, call, { codes: ["MISSED"] }, { limit: 2 }))
+      ids.push(...page.map((result) => result.id));
+    expect(ids).toEqual([missed.result_id]);
+  });
+
   it("contain the remaining results where only old statistics are kept", async () => {
     const call = (await createCall(api)).id;
     for (let hour = 0; hour < 60; hour += 1)
