@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { CompiledQuery } from "kysely";
+import type { KyselyPlugin } from "kysely";
 import { afterAll, beforeAll, inject } from "vitest";
 import type { Database } from "../../src/store/database.ts";
 import { openStore } from "../../src/store/open-store.ts";
@@ -32,6 +33,28 @@ export const connect = ({ location }: Pick<TestDatabase, "location">): Database 
   "url" in location
     ? openPostgres({ url: location.url })
     : openSqlite({ path: location.file, clock: systemClock });
+
+/** As `connect`; does `work` once, when a query has found this value and before the next one. */
+export function connectInterrupted(
+  to: Pick<TestDatabase, "location">,
+  value: string | number,
+  work: () => Promise<unknown>,
+): Database {
+  let isDone = false;
+  const interrupt: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      const isFound = result.rows.some((row) => Object.values(row).includes(value));
+      if (isFound && !isDone) {
+        isDone = true;
+        await work();
+      }
+      return result;
+    },
+  };
+  const database = connect(to);
+  return { ...database, kysely: database.kysely.withPlugin(interrupt) };
+}
 
 /** Returns how the database would run the query, as text. */
 export async function planOf(

@@ -69,9 +69,8 @@ export function createResultStore(database: Database) {
     /** The results that exist, in the order of `ids`. */
     getMany,
     /** Excludes pending runs. */
-    async listOfCall(callId: string, page: ResultPage): Promise<Result[]> {
-      return getMany(await idsOnPage(database, callId, page));
-    },
+    listOfCall: (callId: string, page: ResultPage): Promise<Result[]> =>
+      readPage(page, () => idsOnPage(database, callId, page), getMany),
   };
 }
 
@@ -90,13 +89,17 @@ export function createWorkflowResultStore(database: Database) {
       return row && toContext(row.details);
     },
     /** Excludes pending runs. */
-    async listOfWorkflow(workflowId: string, page: ResultPage): Promise<WorkflowResult[]> {
-      const ids = await workflowIdsOnPage(database, workflowId, page);
-      const rows = documents()
-        .where(isAmong(database, "id", ids))
-        .orderBy("id", page.order);
-      return (await rows.execute()).map(workflowResultOf);
-    },
+    listOfWorkflow: (workflowId: string, page: ResultPage): Promise<WorkflowResult[]> =>
+      readPage(
+        page,
+        () => workflowIdsOnPage(database, workflowId, page),
+        async (ids) => {
+          const rows = documents()
+            .where(isAmong(database, "id", ids))
+            .orderBy("id", page.order);
+          return (await rows.execute()).map(workflowResultOf);
+        },
+      ),
     /** The result of the deployment's run that an agent started last. */
     async latestOfDeployment(deploymentId: string): Promise<WorkflowResult | undefined> {
       const row = await documents()
@@ -108,6 +111,20 @@ export function createWorkflowResultStore(database: Database) {
       return row && workflowResultOf(row);
     },
   };
+}
+
+/** Reads again if a late result replaced a MISSED one, or results were removed, in between. */
+async function readPage<R extends Pick<Result | WorkflowResult, "meta">>(
+  { codes }: ResultPage,
+  findIds: () => Promise<string[]>,
+  read: (ids: readonly string[]) => Promise<R[]>,
+): Promise<R[]> {
+  for (;;) {
+    const ids = await findIds();
+    const results = await read(ids);
+    const fit = results.filter(({ meta }) => codes?.includes(meta.result) ?? true);
+    if (fit.length === ids.length) return results;
+  }
 }
 
 const workflowResultOf = ({ document }: { readonly document: string }): WorkflowResult =>
