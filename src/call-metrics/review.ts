@@ -64,7 +64,7 @@ async function readCalls(
   return calls;
 }
 
-/** Returns the longest interval between runs, in minutes, by `keyOf` the call and location. */
+/** Returns the shortest interval between runs, in minutes, by `keyOf` the call and location. */
 async function readFrequencies(
   store: Store,
   ids: ReadonlySet<string>,
@@ -73,7 +73,7 @@ async function readFrequencies(
   for (const some of chunksOf([...ids], CALLS_A_QUERY)) {
     for (const deployed of await store.monitoredCalls.frequenciesOf(some)) {
       const key = keyOf(deployed);
-      frequencies.set(key, Math.max(deployed.frequency, frequencies.get(key) ?? 0));
+      frequencies.set(key, Math.min(deployed.frequency, frequencies.get(key) ?? Infinity));
     }
     await nextTurn();
   }
