@@ -12,7 +12,7 @@ import { lockOrders, lockOutcomes, storeOutcomes } from "./outcome-rows.ts";
 import type { Order, Outcome } from "./outcome-rows.ts";
 import { removePending } from "./pending-runs.ts";
 import type { Recorded, ResultPage, UnreportedOutcome } from "../records.ts";
-import { idsOnPage } from "../results/result-pages.ts";
+import { idsOnPage, MOST_READS } from "../results/result-pages.ts";
 import {
   numbersIn,
   RESULT_COLUMNS,
@@ -119,11 +119,11 @@ async function readPage<R extends Pick<Result | WorkflowResult, "meta">>(
   findIds: () => Promise<string[]>,
   read: (ids: readonly string[]) => Promise<R[]>,
 ): Promise<R[]> {
-  for (;;) {
+  for (let reads = 1; ; reads += 1) {
     const ids = await findIds();
     const results = await read(ids);
     const fit = results.filter(({ meta }) => codes?.includes(meta.result) ?? true);
-    if (fit.length === ids.length) return results;
+    if (fit.length === ids.length || reads === MOST_READS) return fit;
   }
 }
 

@@ -23,6 +23,9 @@ export function placeOnPage(
   ];
 }
 
+/** How often a page is read at most, as long as it changes between its queries. */
+export const MOST_READS = 3;
+
 /** Terms of a compound query; SQLite takes at most 500. */
 const MOST_GROUPS = 100;
 
