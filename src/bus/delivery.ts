@@ -96,7 +96,7 @@ export function createReportReceiver(
     working = true;
     let rejections = 0;
     while (gathered.length > 0) {
-      await gather();
+      if (!isAlone(gathered[0])) await gather();
       const batch = takeBatch(gathered);
       const reports = batch.flatMap((entry) => entry.reports);
       const isHandled = await handle(reports, batch[0]?.attempt ?? 1);
@@ -143,10 +143,14 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
 const countReports = (entries: readonly Gathered[]): number =>
   entries.reduce((count, { reports }) => count + reports.length, 0);
 
+const isAlone = (entry: Gathered | undefined): boolean =>
+  entry !== undefined && entry.attempt > ATTEMPTS_IN_COMPANY;
+
 function takeBatch(gathered: Gathered[]): Gathered[] {
   let [taken, count] = [0, 0];
-  for (const { reports, attempt } of gathered) {
-    const alone = attempt > ATTEMPTS_IN_COMPANY;
+  for (const entry of gathered) {
+    const { reports } = entry;
+    const alone = isAlone(entry);
     if (taken > 0 && (alone || count + reports.length > MAX_REPORTS_PER_BATCH)) break;
     taken += 1;
     count += reports.length;

@@ -21,3 +21,13 @@ it("gives back the messages that wait when a stopping consumer's handler rejects
   expect(await Promise.all(outcomes)).toEqual([false, false]);
   expect(handled).toBe(1);
 });
+
+it("does not gather reports before handling a message alone", async () => {
+  const receiver = createReportReceiver(async () => undefined, { log: createLogger("silent") });
+  const reports = [{ run_id: "run" } as RunReport];
+  const messages = Array.from({ length: 100 }, () => receiver.receive(reports, 4));
+  let handled = 0;
+  for (const message of messages) void message.then((isHandled) => (handled += Number(isHandled)));
+  // Gathering takes up to a second each time.
+  await expect.poll(() => handled).toBe(messages.length);
+});
