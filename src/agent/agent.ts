@@ -44,6 +44,8 @@ export interface AgentSettings {
 }
 
 const STOP_WITHIN_MS = 10_000;
+/** Leaves the reports of the runs that it ends time to reach the bus or the spool. */
+const CANCEL_AFTER_MS = 8000;
 
 export type Agent = ReturnType<typeof createAgent>;
 
@@ -85,13 +87,15 @@ export function createAgent(given: AgentSettings) {
       const drained = duty.end();
       publisher.finish();
       if (intake.count().in_flight > 0) void heartbeats.report();
-      const overdue = setTimeout(() => {
-        intake.cancel();
-        publisher.abandon(new Error("the agent stopped before the bus answered"));
-      }, STOP_WITHIN_MS);
+      const cancelling = setTimeout(() => intake.cancel(), CANCEL_AFTER_MS);
+      const overdue = setTimeout(
+        () => publisher.abandon(new Error("the agent stopped before the bus answered")),
+        STOP_WITHIN_MS,
+      );
       try {
         await drained;
       } finally {
+        clearTimeout(cancelling);
         clearTimeout(overdue);
         publisher.end();
         runLog.end();

@@ -80,7 +80,7 @@ export function createIntake(settings: IntakeSettings) {
     resume(): void {
       stopping = false;
     },
-    /** Ends the runs in flight and gives back all messages. */
+    /** Ends the runs in flight, which are reported, and gives back the ticks that are held. */
     cancel(): void {
       runs.cancel();
       for (const message of messages.all) giveBack(message);
@@ -166,10 +166,7 @@ function createRuns(settings: IntakeSettings, turns: Turns) {
     });
 
   return {
-    /**
-     * Without `firstPlace`, the run is too late and makes no call. Rejects with the reason of
-     * `cancel`.
-     */
+    /** Without `firstPlace`, the run is too late and makes no call. */
     async run(tick: Tick, start: Start, firstPlace: Place | undefined): Promise<RunReport> {
       metrics.inFlightRuns.set((inFlight += 1));
       let place = firstPlace;

@@ -30,7 +30,7 @@ export interface RunSettings extends CredentialsSettings {
 
 /** How the run shares the agent's thread with others: `createRuns` in `intake.ts`. */
 export interface RunControl {
-  /** Ends the run. */
+  /** Ends the run at its current call. */
   readonly cancel?: AbortSignal | undefined;
   /** Gives up the run's place, and waits between two calls of a workflow. */
   readonly pause: (ms: number) => Promise<void>;
@@ -42,7 +42,10 @@ export interface RunControl {
 
 const isWorkflow = (tick: Tick): tick is WorkflowTick => tick.workflow != null;
 
-/** Makes the calls now. Rejects only on `control.cancel`, with its reason. */
+/**
+ * Makes the calls now. Never rejects: a call that `control.cancel` ends, or that it prevents in a
+ * workflow, is an AGENT_ERROR. If the run was given back, another agent would repeat its calls.
+ */
 export async function makeRun(
   settings: RunSettings,
   tick: Tick,
@@ -63,6 +66,11 @@ export async function makeRun(
   await control.chore();
   return { ...report, context: keptContext(tick.context, createMask(run.secrets)) };
 }
+
+const AGENT_STOPPED: Fault = {
+  result: "AGENT_ERROR",
+  message: "agent_error: the agent stopped before the call ended",
+};
 
 /** A workflow's time limit runs only during its calls, not during the waits between them. */
 async function makeCalls(settings: RunSettings, run: Run, control: RunControl): Promise<Result[]> {
@@ -85,9 +93,9 @@ async function makeCalls(settings: RunSettings, run: Run, control: RunControl): 
       .slice(results.length)
       .map(({ call }) => unmade(settings, tick, call, { result: "SKIPPED", message })),
   ];
-  for (const [at, planned] of steps.entries()) {
+  const makeNext = async (planned: Step): Promise<Result | undefined> => {
     let step = planned;
-    if (at > 0) {
+    if (results.length > 0) {
       await control.pause(delayMs);
       step = await credentials.renewed(planned);
       await control.resume();
@@ -98,6 +106,17 @@ async function makeCalls(settings: RunSettings, run: Run, control: RunControl): 
       makeCall(settings, { ...run, tick: current }, step, { ...control, cancel: end });
     const result = await within(leftMs, control.cancel, call);
     leftMs -= clock.monotonic() - began;
+    return result;
+  };
+  for (const [at, planned] of steps.entries()) {
+    const result = await makeNext(planned).catch((cause: unknown) => {
+      if (!control.cancel?.aborted) throw cause;
+      return "cancelled" as const;
+    });
+    if (result === "cancelled") {
+      results.push(unmade(settings, tick, planned.call, AGENT_STOPPED));
+      return skipRest("not_reached: the agent stopped");
+    }
     if (!result)
       return skipRest(`workflow_timeout: the workflow's calls exceeded ${limitMs / 1000} s`);
     results.push(result);

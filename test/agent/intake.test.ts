@@ -126,16 +126,28 @@ describe("a message of ticks", () => {
     await started;
   });
 
-  it("is given back when its run is cancelled", async () => {
-    await using target = await startTarget(() => undefined);
-    const { intake } = newIntake();
-    const taken = intake.take([newTick(newCall({ url: target.url }))]);
-    taken.catch(() => undefined);
-    await expect.poll(() => target.requests).toHaveLength(1);
-    expect(intake.count().in_flight).toBe(1);
+  it("is reported when its run is cancelled: no other agent repeats its calls", async () => {
+    await using target = await startTarget((request, response) => {
+      if (request.url === "/made") response.end();
+    });
+    const { intake, offered, storeAll } = newIntake();
+    const tick = (path: string): Tick =>
+      newTick(newCall({ url: `${target.url}${path}` }, { result_id: path }));
+    const taken = intake.take([tick("/made"), tick("/open")]);
+    await expect.poll(() => offered).toHaveLength(1);
+    await expect.poll(() => target.requests).toHaveLength(2);
     intake.stop();
     intake.cancel();
-    await expect(taken).rejects.toThrow("stopped before the run ended");
+    await expect.poll(() => offered).toHaveLength(2);
+    storeAll();
+    await taken;
+    expect(offered.map(({ results: [result] }) => result?.meta)).toMatchObject([
+      { result: "COMPLETE" },
+      {
+        result: "AGENT_ERROR",
+        message: "agent_error: the agent stopped before the call ended",
+      },
+    ]);
     await expect.poll(() => target.open()).toBe(0);
   });
 });
@@ -197,12 +209,17 @@ describe("a workflow that waits for a place", () => {
     await workflow;
   });
 
-  it("ends when it is cancelled", async () => {
+  it("is reported with the calls that it has made when it is cancelled", async () => {
     await using waiting = await startWaiting();
-    const { target, intake, workflow } = waiting;
+    const { target, intake, offered, storeAll, workflow } = waiting;
     intake.cancel();
-    await expect(workflow).rejects.toThrow("stopped before the run ended");
-    await expect.poll(() => intake.count().in_flight).toBe(0);
+    await expect.poll(() => offered).toHaveLength(2);
+    storeAll();
+    await workflow;
+    const report = offered.find(({ run_id }) => run_id === "run");
+    expect(report?.results.map(({ meta }) => meta.result)).toEqual(["COMPLETE", "AGENT_ERROR"]);
+    expect(report?.workflow?.meta).toMatchObject({ result: "AGENT_ERROR" });
+    expect(intake.count().in_flight).toBe(0);
     expect(target.requests).toHaveLength(1);
   });
 });

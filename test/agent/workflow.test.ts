@@ -256,18 +256,22 @@ describe("a workflow's run", () => {
     await expect.poll(() => stuck.open()).toBe(0);
   });
 
-  it("rejects with the reason of its cancellation, even during a delay", async () => {
+  it("ends at its next call when it is cancelled, even during a delay", async () => {
     await using target = await startTarget();
     const cancel = new AbortController();
-    const running = run(
-      workflowTick([stepOf(target.url, 0), stepOf(target.url, 1)], {
-        between_calls_delay: 3600,
-      }),
-      { control: { cancel: cancel.signal } },
-    );
+    const steps = [0, 1, 2].map((n) => stepOf(target.url, n));
+    const running = run(workflowTick(steps, { between_calls_delay: 3600 }), {
+      control: { cancel: cancel.signal },
+    });
     await expect.poll(() => target.requests).toHaveLength(1);
     cancel.abort(new Error("stopping"));
-    await expect(running).rejects.toThrow("stopping");
+    const { results, workflow } = await running;
+    expect(results.map(({ meta }) => [meta.result, meta.message])).toEqual([
+      ["COMPLETE", null],
+      ["AGENT_ERROR", "agent_error: the agent stopped before the call ended"],
+      ["SKIPPED", "not_reached: the agent stopped"],
+    ]);
+    expect(workflow?.meta.result).toBe("AGENT_ERROR");
   });
 
   it("fits into a message, whatever its calls sent and received", async () => {
