@@ -156,6 +156,31 @@ export function renewalFailureOf({ api_response }: Token): string | null {
   return typeof reason === "string" ? reason : null;
 }
 
+/**
+ * Returns the token as its owner changed it, but with what only renewals set: the owner may have
+ * sent back a copy from before one. A new access token is the owner's, with all that comes with it.
+ */
+export function withRenewal(before: Token, changed: Token, isRenewed: boolean): Token {
+  const reason = renewalFailureOf(before);
+  const owned = reason === null ? withoutFailure(changed) : unrenewedToken(changed, reason);
+  const { access_token, refresh_token, expire_time, expires_in } = before.token;
+  const { access_token: obtained, refresh_token: rotated } = before.api_response;
+  const isObtained = Boolean(access_token) && access_token === obtained;
+  if (!isRenewed || !isObtained || owned.token.access_token !== access_token) return owned;
+  const { expires_in: _given, ...token } = owned.token;
+  const isOlder = expire_time !== null && token.expire_time === null;
+  const isRotated = Boolean(refresh_token) && refresh_token === rotated;
+  return {
+    ...owned,
+    token: {
+      ...token,
+      expire_time,
+      ...(expires_in !== undefined && { expires_in }),
+      ...(isOlder && isRotated && { refresh_token }),
+    },
+  };
+}
+
 /** Whether neither the owner nor another renewal has changed the token. */
 export const isSameToken = (a: Token, b: Token): boolean =>
   a.meta.auth_id === b.meta.auth_id &&

@@ -1,4 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { renewedToken, unrenewedToken } from "../../src/model/token-renewal.ts";
+import { tokenResource } from "../../src/model/token.ts";
+import type { Token } from "../../src/model/token.ts";
+import { follow } from "../../src/api/owned-documents.ts";
 import {
   AN_INSTANT,
   create,
@@ -326,4 +330,93 @@ it("drops its renewal error when it moves to another setting", async () => {
   const body = { meta: { auth_id: other.id } };
   const moved = await api.send({ method: "PUT", path: `/tokens/${id}/`, body });
   expect(moved.body["api_response"]).toEqual({ a: 1 });
+});
+
+const RENEWED_AT = Date.UTC(2026, 9, 1, 12);
+
+/** Stores the token as a renewal leaves it. */
+async function renew(id: string, answer: object): Promise<void> {
+  const stored = await api.store.documents.get("token", id);
+  await follow(
+    api.store,
+    tokenResource,
+    stored!,
+    (token) => renewedToken(token, { ...answer }, RENEWED_AT) as Token,
+  );
+}
+
+const change = (id: string, body: object) =>
+  api.send<Created>({ method: "PUT", path: `/tokens/${id}/`, body });
+
+const withoutId = ({ id: _id, ...body }: Created) => body;
+
+describe("a token that Sonde renews", () => {
+  const answer = { access_token: "new", refresh_token: "r2", expires_in: 600 };
+  const expire_time = "2026-10-01T12:10:00.000000Z";
+
+  const obtained = async (token: object, answered: object = answer) => {
+    const setting = await createAuthSetting(api, { settings: OAUTH2 });
+    const made = await createToken(api, setting.id, { token });
+    await renew(made.id, answered);
+    const { body: read } = await api.send<Created & Token>({ path: `/tokens/${made.id}/` });
+    return { made, read };
+  };
+
+  it.each([
+    [{ grant_type: "client_credentials" }],
+    [{ grant_type: "client_credentials", expires_in: 60, expire_time: "2026-01-01T00:00:00Z" }],
+    [{ grant_type: "refresh_token", refresh_token: "r1" }],
+  ])("keeps what a renewal set when its first version %j is sent back", async (token) => {
+    const { made, read } = await obtained(token);
+    const { body } = await change(made.id, withoutId(made));
+    const { refresh_token: _rotated, ...kept } = read.token;
+    expect(body["token"]).toMatchObject(kept);
+    expect(body["api_response"]).toEqual(answer);
+    if (token.grant_type === "refresh_token")
+      expect(body["token"]).toMatchObject({ refresh_token: "r2" });
+  });
+
+  it("still expires when its access token is sent back with another expiry", async () => {
+    const { made } = await obtained({ grant_type: "client_credentials" });
+    const token = { access_token: "new", expire_time: null, expires_in: 5 };
+    const { body } = await change(made.id, { token });
+    expect(body["token"]).toMatchObject({ expire_time, expires_in: 600 });
+  });
+
+  it("takes a new refresh token, and a new access token with its expiry", async () => {
+    const { made } = await obtained({ grant_type: "refresh_token", refresh_token: "r1" });
+    const first = await change(made.id, { token: { refresh_token: "r3" } });
+    expect(first.body["token"]).toMatchObject({ refresh_token: "r3", expire_time });
+    const token = { access_token: "mine", refresh_token: "r4", expire_time: null };
+    expect((await change(made.id, { token })).body["token"]).toMatchObject(token);
+    const later = { expire_time: "2026-12-01T00:00:00.000000Z", expires_in: 9 };
+    expect((await change(made.id, { token: later })).body["token"]).toMatchObject(later);
+  });
+
+  it("takes the refresh token of an answer that had none", async () => {
+    const first = { grant_type: "refresh_token", refresh_token: "r1" };
+    const { made } = await obtained(first, { access_token: "new", expires_in: 600 });
+    const token = { refresh_token: "r3", expire_time: null };
+    const { body } = await change(made.id, { token });
+    expect(body["token"]).toMatchObject({ refresh_token: "r3", expire_time });
+  });
+
+  it("takes an expiry once it is no longer renewed", async () => {
+    const { made } = await obtained({ grant_type: "client_credentials" });
+    const token = { grant_type: "", expire_time: null };
+    expect((await change(made.id, { token })).body["token"]).toMatchObject(token);
+  });
+
+  it("has the error of the latest renewal, whatever is sent back", async () => {
+    const { made } = await obtained({ grant_type: "client_credentials" });
+    const errorAfter = async (api_response: object): Promise<unknown> => {
+      const { body } = await change(made.id, { api_response });
+      return (body["api_response"] as Token["api_response"])["renewal_error"];
+    };
+    expect(await errorAfter({ renewal_error: "old" })).toBeUndefined();
+    const stored = await api.store.documents.get("token", made.id);
+    await follow(api.store, tokenResource, stored!, (token) => unrenewedToken(token, "late"));
+    expect(await errorAfter({ renewal_error: "old" })).toBe("late");
+    expect(await errorAfter({ renewal_error: null })).toBe("late");
+  });
 });

@@ -2,7 +2,7 @@
 import { canRead, ownedBy } from "../../model/access.ts";
 import type { AuthSetting } from "../../model/auth-setting.ts";
 import { invalid } from "../../model/errors.ts";
-import { withoutFailure } from "../../model/token-renewal.ts";
+import { isRenewable, withoutFailure, withRenewal } from "../../model/token-renewal.ts";
 import { released } from "../../model/token-destination.ts";
 import { ofSetting, tokenResource } from "../../model/token.ts";
 import type { Token } from "../../model/token.ts";
@@ -42,7 +42,7 @@ const hooks: DocumentHooks<Token> = {
   async prepare(change, token, before) {
     const { store, principal } = change;
     const { auth_id } = token.meta;
-    if (before?.meta.auth_id === auth_id) return rewritten(change, token);
+    if (before?.meta.auth_id === auth_id) return rewritten(change, token, before);
     const setting = await store.documents.getForUpdate("auth_setting", auth_id);
     if (!setting || !canRead(principal, setting))
       throw invalid(
@@ -58,10 +58,17 @@ const hooks: DocumentHooks<Token> = {
 };
 
 /**
- * Binds the token to its setting's current destination, if its owner may still read the setting.
+ * Keeps what renewals set, and binds the token to its setting's current destination, if its owner
+ * may still read the setting.
  */
-async function rewritten({ store, principal }: Change, token: Token): Promise<Token> {
+async function rewritten(
+  { store, principal }: Change,
+  token: Token,
+  before: Token,
+): Promise<Token> {
   const setting = await store.documents.get("auth_setting", token.meta.auth_id);
-  if (!setting || !canRead(principal, setting)) return token;
-  return released({ ...ownedBy(principal), document: token }, setting);
+  if (!setting || !canRead(principal, setting)) return withRenewal(before, token, false);
+  const isRenewed = isRenewable(setting.document as AuthSetting, token);
+  const document = withRenewal(before, token, isRenewed);
+  return released({ ...ownedBy(principal), document }, setting);
 }
