@@ -217,6 +217,45 @@ it("keeps the rows that its owner cannot see, until their group is removed", asy
   expect(await change([])).toMatchObject({ groups: [] });
 });
 
+it("keeps the rows that its owner cannot see in each of several groups with one name", async () => {
+  const bob = await api.caller("bob");
+  const lent = [await createCall(api, {}, bob), await createCall(api, {}, bob)];
+  const share = async (stats: boolean): Promise<void> => {
+    for (const { id } of lent)
+      await api.send({
+        method: "PUT",
+        path: `/calls/${id}/`,
+        body: { access: { stats } },
+        as: bob,
+      });
+  };
+  await share(true);
+  const [one, other] = lent.map(({ id }) => row(id));
+  const own = row((await createCall(api)).id);
+  const groups = [
+    { name: "a", rows: [own, one] },
+    { name: "a", rows: [other] },
+    { name: "a", rows: [] },
+  ];
+  const { id } = await createReport(api, { groups });
+  await share(false);
+  const change = async (body: object): Promise<unknown> => {
+    await api.send({ method: "PUT", path: `/reports/${id}/`, body });
+    return (await api.store.documents.get("report", id))?.document;
+  };
+  expect(await change({ meta: { name: "new" } })).toMatchObject({ groups });
+  const { groups: read } = (await api.send({ path: `/reports/${id}/` })).body;
+  expect(read).toMatchObject([{ rows: [own] }, { rows: [] }, { rows: [] }]);
+  expect(await change({ groups: read })).toMatchObject({ groups });
+  const changed = [{ name: "a", rows: [] }, { name: "b" }];
+  expect(await change({ groups: changed })).toMatchObject({
+    groups: [
+      { name: "a", rows: [one] },
+      { name: "b", rows: [other] },
+    ],
+  });
+});
+
 it("loses the rows of a call that is deleted", async () => {
   const [gone, kept] = [await createCall(api), await createCall(api)];
   const rows = [row(gone.id), row(kept.id), row(gone.id, "far")];

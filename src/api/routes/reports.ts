@@ -71,13 +71,15 @@ async function withKnownRows(
 
 type Groups = Report["groups"];
 
-/** A hidden row stays in the group of its name, or else of its place, until that is removed. */
+/**
+ * A hidden row stays in the group of its name, or else of its place, until that is removed. Of
+ * groups with the same name, the first is the first one stored, and so on.
+ */
 function withHiddenRows(groups: Groups, hidden: Groups): Groups {
-  const names = new Set(groups.map(({ name }) => name));
+  const left = Map.groupBy(hidden, ({ name }) => name);
+  const named = groups.map(({ name }) => left.get(name)?.shift());
   return groups.map(({ name, rows }, g) => {
-    const before =
-      hidden.find((group) => group.name === name) ??
-      hidden.find((group, at) => at === g && !names.has(group.name));
+    const before = named[g] ?? hidden.find((group, at) => at === g && !named.includes(group));
     const present = new Set(rows.map(keyOf));
     const kept = before?.rows.filter((row) => !present.has(keyOf(row))) ?? [];
     return { name, rows: [...rows, ...kept] };
