@@ -32,9 +32,11 @@ export function keptContext(context: Context, mask: (text: string) => string): C
       const shown = withoutCredentials(name, value, mask);
       const text = textOf(shown);
       const kept =
-        text.length <= left ? shown : `${text.slice(0, left)}… (${text.length} characters)`;
+        text.length <= left
+          ? shown
+          : `${text.slice(0, left).toWellFormed()}… (${text.length} characters)`;
       left = Math.max(0, left - text.length);
-      return [mask(name).slice(0, LONGEST_NAME), kept];
+      return [mask(name).slice(0, LONGEST_NAME).toWellFormed(), kept];
     }),
   );
 }

@@ -60,7 +60,7 @@ export function summarizeFaults(faults: readonly string[]): string {
 /** Formats a value for an error message: strings in single quotes, at most 100 characters. */
 export function show(value: unknown): string {
   const text = typeof value === "string" ? `'${value}'` : (JSON.stringify(value) ?? String(value));
-  return text.length > 100 ? `${text.slice(0, 97)}...` : text;
+  return text.length > 100 ? `${text.slice(0, 97).toWellFormed()}...` : text;
 }
 
 /** Lists unexpected properties first, then missing ones, then wrong values. */

@@ -45,4 +45,12 @@ describe("the context that a result keeps", () => {
       "… (1 characters)",
     ]);
   });
+
+  it("is cut to text that is well-formed", () => {
+    const kept = keep({ [`${"N".repeat(99)}😀`]: 1, A: "😀".repeat(5000) });
+    expect(kept).toEqual({
+      [`${"N".repeat(99)}\ufffd`]: 1,
+      A: `${"😀".repeat(4095)}\ufffd… (10000 characters)`,
+    });
+  });
 });

@@ -236,5 +236,6 @@ describe("a value is shown", () => {
     const shown = show("x".repeat(1000));
     expect(shown).toHaveLength(100);
     expect(shown).toMatch(/^'x+\.\.\.$/);
+    expect(show(`-${"😀".repeat(100)}`)).toBe(`'-${"😀".repeat(47)}\ufffd...`);
   });
 });
