@@ -10,7 +10,7 @@ export const OPENAPI = `${API_PREFIX}/openapi.json`;
 const HOME = "/";
 
 /** Paths that need no key; each takes GET only. */
-export const OPEN_PATHS = [HOME, `${API_PREFIX}/`, OPENAPI, ...PAGE_PATHS];
+export const OPEN_PATHS = [HOME, `${API_PREFIX}/`, OPENAPI, DOCUMENTATION, ...PAGE_PATHS];
 
 /** With a public URL, the answer has absolute URLs: a proxy may add its own path. */
 export function serveEntryPoints(

@@ -142,6 +142,7 @@ it.each<[NonNullable<Sent["method"]>, string, string]>([
   ["POST", "/agents/info", "GET, HEAD"],
   ["PUT", "/api_keys/x", "DELETE"],
   ["POST", "/openapi.json", "GET, HEAD"],
+  ["POST", "//docs", "GET, HEAD"],
 ])("answers 405 to %s %s, naming what is allowed", async (method, path, allow) => {
   const answer = await api.send({ method, path });
   expect(answer.status).toBe(405);
