@@ -236,6 +236,23 @@ describe.each(storeKinds)("the statistics of a report on %s", (storeKind) => {
     ]);
   });
 
+  it("has pages with as many periods as the first, whether they repeat the limit or not", async () => {
+    const many = Array.from({ length: 300 }, () => row(calls[0]!, "local"));
+    const id = await report(many, many);
+    const { meta, groups } = await stats(id, "limit=15");
+    const [next, repeated] = [
+      await stats(id, `cursor=${meta.next_cursor}`),
+      await stats(id, `cursor=${meta.next_cursor}&limit=15`),
+    ];
+    expect(groups).toHaveLength(1);
+    expect(next.meta.periods).toEqual(meta.periods);
+    expect(next).toEqual(repeated);
+    expect(await fault(id, `cursor=${meta.next_cursor}&limit=10`)).toEqual([
+      400,
+      "limit: 10 is not that of the cursor, 15",
+    ]);
+  });
+
   it.each([
     ["since=2026-10-01&before=2026-10-02", "since: give either since or before, not both"],
     ["kind=RAW", "kind: 'RAW' is not one of ['HOUR', 'DAY', 'WEEK', 'MONTH', 'YEAR']"],

@@ -10,7 +10,7 @@ import { defineEndpoint, named } from "../endpoint.ts";
 import type { Endpoint, EndpointDeps } from "../endpoint.ts";
 import { PageMetaSchema } from "../http/paging.ts";
 import type { Position } from "../http/paging.ts";
-import { CURSOR, instant, integer } from "../http/parameters.ts";
+import { CURSOR, instant, integer, optional } from "../http/parameters.ts";
 import type { Values } from "../http/parameters.ts";
 import { visible } from "../owned-documents.ts";
 import { endOfPage, groupsOf, groupStats, MOST_ENTRIES } from "../report-stats.ts";
@@ -24,7 +24,13 @@ const QUERY = {
   type: TYPE,
   since: instant("the period that contains it and later ones, up to now, oldest first; ISO 8601"),
   before: instant("the period that contains it and earlier ones, newest first (default: now)"),
-  limit: integer("maximum periods", { minimum: 1, maximum: 1000 }, DEFAULT_PERIODS),
+  limit: optional(
+    integer(
+      `maximum periods (default: ${DEFAULT_PERIODS}, or that of the cursor)`,
+      { minimum: 1, maximum: 1000 },
+      DEFAULT_PERIODS,
+    ),
+  ),
   cursor: CURSOR,
 };
 
@@ -73,7 +79,7 @@ export const reportStatEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[
       const { document: report } = await visible(store, principal, reportResource, params.id);
       const { kind, type, cursor } = query;
       const position = cursors.decode(scope(), cursor);
-      const { now, times } = await periodsOf(store, query, position);
+      const { now, limit, times } = await periodsOf(store, query, position);
       const groups = groupsOf(report, await callNames(store, principal, report));
       const first = Number(position?.[1] ?? 0);
       const end = endOfPage(groups, first, times.length);
@@ -91,7 +97,7 @@ export const reportStatEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[
           max_time: formatPeriodTime(Math.max(...times)),
           periods: times.map(formatPeriodTime),
           more,
-          next_cursor: more ? cursors.encode(scope(), [now, end]) : "",
+          next_cursor: more ? cursors.encode(scope(), [now, end, limit]) : "",
         },
         groups: shown,
       };
@@ -102,15 +108,18 @@ export const reportStatEndpoints = ({ store, cursors }: EndpointDeps): Endpoint[
 /** Resolves to the starts of a page's periods: all pages have those of the first. */
 async function periodsOf(
   store: Store,
-  { kind, since, before, limit }: Values<typeof QUERY>,
+  { kind, since, before, limit: given }: Values<typeof QUERY>,
   position: Position | undefined,
-): Promise<{ readonly now: number; readonly times: readonly number[] }> {
+): Promise<{ readonly now: number; readonly limit: number; readonly times: readonly number[] }> {
   if (since !== undefined && before !== undefined)
     throw invalid("since: give either since or before, not both");
+  const limit = Number(position?.[2] ?? given ?? DEFAULT_PERIODS);
+  if (given !== undefined && given !== limit)
+    throw invalid(`limit: ${given} is not that of the cursor, ${limit}`);
   const now = Number(position?.[0] ?? (await store.now()));
   const times =
     since === undefined
       ? periodsBefore(kind, before ?? now, limit)
       : periodsSince(kind, since, limit, now);
-  return { now, times };
+  return { now, limit, times };
 }
