@@ -150,6 +150,19 @@ describe.each(storeKinds)("events on %s", (storeKind) => {
     expect(idsIn(again).slice(3)).toEqual(later);
   });
 
+  it("resume from before the first one", async () => {
+    await using api = await startListening({ storeKind });
+    const { id } = await createCall(api);
+    const lastId = await (async () => {
+      await using ann = await api.hear();
+      return ann.lastId();
+    })();
+    const ids = await record(api, [id]);
+    await using again = await api.hear(api.ann, lastId);
+    await again.until(1);
+    expect(idsIn(again)).toEqual(ids);
+  });
+
   it("report a gap after an id that is gone or was never issued", async () => {
     await using api = await startListening({ storeKind });
     const { id } = await createCall(api);

@@ -151,6 +151,20 @@ describe.each(storeKinds)("what was recorded on %s", (kind) => {
     expect(await store.recorded.find(first?.place.seq ?? 0)).toBeUndefined();
   });
 
+  it("has a start until its first row is pruned", async () => {
+    await using database = await createTestDatabase(kind);
+    const store = await database.open();
+    const start = { place: RECORDED_FROM_START, outcomes: [] };
+    expect(await store.recorded.find(0)).toEqual(start);
+    await record(store, "a");
+    await record(store, "a");
+    await batchesAfter(store, RECORDED_FROM_START, 2);
+    expect(await store.recorded.find(0)).toEqual(start);
+    await store.recorded.prune(0);
+    await batchesAfter(store, RECORDED_FROM_START, 1);
+    expect(await store.recorded.find(0)).toBeUndefined();
+  });
+
   it.runIf(kind === "postgres")("is pruned after a restore to another server too", async () => {
     await using database = await createTestDatabase(kind);
     const store = await database.open();

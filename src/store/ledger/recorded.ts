@@ -9,6 +9,7 @@ import type { RawBuilder } from "kysely";
 import type { Owned } from "../../model/access.ts";
 import { chunksOf } from "../../model/chunks.ts";
 import { DAY_MS } from "../../model/periods.ts";
+import { RECORDED_FROM_START } from "../../model/recorded.ts";
 import type { RecordedBatch, RecordedOutcome, RecordedPlace } from "../../model/recorded.ts";
 import { latencyOf, timeOfResult } from "../../model/result.ts";
 import type { ReportedResult, ResultCode, WorkflowResult } from "../../model/result.ts";
@@ -28,9 +29,17 @@ export const createRecordedStore = (database: Database) => ({
     const [row] = await readRows(database, sql`true`, "desc", 1);
     return row?.place;
   },
-  /** Undefined if the number is unknown, or its row has been removed. */
+  /**
+   * Undefined if the number is unknown, or its row has been removed. 0 is the place before the
+   * first row, and known until that is removed.
+   */
   async find(seq: number): Promise<RecordedBatch | undefined> {
-    return (await readRows(database, sql`seq = ${seq}`, "asc", 1))[0];
+    const isStart = seq === RECORDED_FROM_START.seq;
+    const condition = isStart ? sql`true` : sql`seq = ${seq}`;
+    const [row] = await readRows(database, condition, "asc", 1);
+    if (!isStart) return row;
+    const isWhole = row === undefined || row.place.seq === 1;
+    return isWhole ? { place: RECORDED_FROM_START, outcomes: [] } : undefined;
   },
   /** Rows after a place, in order. No row ever appears before one that has been returned. */
   after({ xact, seq }: RecordedPlace, limit: number): Promise<RecordedBatch[]> {
