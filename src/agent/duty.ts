@@ -80,7 +80,7 @@ function createTaking({ bus, locationId, intake }: DutySettings) {
     if (!shouldTake && consumer) leave(consumer);
     if (!shouldTake || consumer) return;
     intake.resume();
-    consumer = await bus.consumeTicks(locationId, (ticks) => intake.take(ticks));
+    consumer = await bus.consumeTicks(locationId, (ticks, started) => intake.take(ticks, started));
   }
 
   return {

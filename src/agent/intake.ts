@@ -64,8 +64,8 @@ export function createIntake(settings: IntakeSettings) {
      * Resolves when the reports of all ticks are published (`ReportPublisher.publish`); rejects,
      * once every tick has ended, when their message must be redelivered.
      */
-    take(ticks: readonly Tick[]): Promise<void> {
-      const message = messages.open(ticks.length);
+    take(ticks: readonly Tick[], onStarted: () => void): Promise<void> {
+      const message = messages.open(ticks.length, onStarted);
       for (const tick of ticks) handle(tick, message);
       return message.done.promise;
     },
@@ -121,7 +121,10 @@ function createHeldTicks({ heldTicks }: AgentMetrics, turns: Turns, fates: Fates
     add(tick: Tick, message: Message, received: number): void {
       const { result_id } = tick;
       const text = JSON.stringify(tick);
-      const leave = (): void => heldTicks.set((count -= 1));
+      const leave = (): void => {
+        message.held -= 1;
+        heldTicks.set((count -= 1));
+      };
       const start: Start = {
         ...claimOf(tick),
         group: message,
@@ -130,6 +133,7 @@ function createHeldTicks({ heldTicks }: AgentMetrics, turns: Turns, fates: Fates
         begin(place) {
           leave();
           message.started = true;
+          if (message.held === 0) message.onStarted();
           fates.begin(JSON.parse(text) as Tick, start, place);
         },
         withdrawn(reason) {
@@ -137,6 +141,7 @@ function createHeldTicks({ heldTicks }: AgentMetrics, turns: Turns, fates: Fates
           fates.withdrawn(result_id, reason);
         },
       };
+      message.held += 1;
       heldTicks.set((count += 1));
       turns.add(start);
     },

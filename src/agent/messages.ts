@@ -4,6 +4,10 @@
 export interface Message {
   /** Whether one of its ticks has started. */
   started: boolean;
+  /** Ticks that are held until they start. */
+  held: number;
+  /** Called when all of its ticks that were held have started. */
+  readonly onStarted: () => void;
   /** Ticks that have not ended. */
   open: number;
   /** Why it must be redelivered, if it must. */
@@ -30,8 +34,9 @@ export function createMessages() {
     /** Those that are not done. */
     all: all as ReadonlySet<Message>,
     /** Adds a message of that many ticks. */
-    open(ticks: number): Message {
-      const message = { started: false, open: ticks, done: Promise.withResolvers<void>() };
+    open(ticks: number, onStarted: () => void): Message {
+      const done = Promise.withResolvers<void>();
+      const message = { started: false, held: 0, onStarted, open: ticks, done };
       all.add(message);
       return message;
     },

@@ -93,10 +93,7 @@ export interface Bus {
   publishTicks(ticks: readonly Tick[]): Promise<void>;
 
   /** The consumers of a location share its messages and get no others. */
-  consumeTicks(
-    locationId: string,
-    handler: (ticks: readonly Tick[]) => Promise<void>,
-  ): Promise<Consumer>;
+  consumeTicks(locationId: string, handler: TickHandler): Promise<Consumer>;
 
   /** Like `publishTicks`, for at most `MAX_REPORTS_PER_MESSAGE` reports of one location. */
   publishReports(reports: readonly RunReport[]): Promise<void>;
@@ -145,6 +142,12 @@ export interface Bus {
   close(): Promise<void>;
 }
 
+/**
+ * `started`: the handler calls it once all runs of the message have started. The message then takes
+ * little of `MAX_UNDER_WAY`: a workflow may wait for hours between its calls.
+ */
+export type TickHandler = (ticks: readonly Tick[], started: () => void) => Promise<void>;
+
 /** The part of the bus that an agent uses. */
 export type AgentBus = Pick<
   Bus,
@@ -179,8 +182,14 @@ export const tickKey = (ticks: readonly Tick[]): string =>
 export const reportKey = (reports: readonly RunReport[]): string =>
   reports.map(({ run_id, agent_id }) => `${run_id} ${agent_id}`).join("\n");
 
-/** Messages that one consumer may hold at a time; agents hold ticks until they are due. */
+/**
+ * Messages that one consumer may hold at a time; ten started ones count as one. Agents hold ticks
+ * until they are due.
+ */
 export const MAX_UNDER_WAY = 1000;
+
+/** What so many messages under way count, against `MAX_UNDER_WAY`. */
+export const loadOf = (messages: number, started: number): number => messages - 0.9 * started;
 
 export const MAX_REPORTS_PER_MESSAGE = 1000;
 /** Results of the same calls share pages of indexes and rows of statistics: larger is cheaper. */

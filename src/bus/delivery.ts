@@ -7,6 +7,7 @@ import type { Gathering } from "../runtime/gathering.ts";
 import type { Logger } from "../runtime/logger.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import { MAX_REPORTS_PER_BATCH } from "./bus.ts";
+import type { TickHandler } from "./bus.ts";
 
 /** The items of messages that are kept until they are handled. */
 export const ITEM_KINDS = ["ticks", "reports"] as const;
@@ -19,9 +20,9 @@ export type MessageKind = (typeof MESSAGE_KINDS)[number];
 export interface Receiver<T> {
   /**
    * `attempt`: 1 for the first delivery. Resolves with true when the message is done; with false,
-   * deliver it again after `retryDelayMs(attempt)`. Never rejects.
+   * deliver it again after `retryDelayMs(attempt)`. Never rejects. `started`: see `TickHandler`.
    */
-  receive(content: T, attempt: number): Promise<boolean>;
+  receive(content: T, attempt: number, started: () => void): Promise<boolean>;
   /** No message follows: stops gathering, and gives back what its handler then rejects. */
   stop(): void;
 }
@@ -35,14 +36,14 @@ export interface Observer {
 
 /** Handles each message by itself. */
 export function createTickReceiver(
-  handler: (ticks: readonly Tick[]) => Promise<void>,
+  handler: TickHandler,
   { log }: Observer,
 ): Receiver<readonly Tick[]> {
   let isStopped = false;
   return {
-    async receive(ticks, attempt) {
+    async receive(ticks, attempt, started) {
       try {
-        await handler(ticks);
+        await handler(ticks, started);
         return true;
       } catch (err) {
         // A stopping consumer gives back what it has not started: that is not a fault.

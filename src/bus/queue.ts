@@ -2,7 +2,7 @@
 import type { Clock } from "../runtime/clock.ts";
 import { retryDelayMs } from "../runtime/retry.ts";
 import type { Consumer } from "./bus.ts";
-import { DEDUPLICATION_WINDOW_MS, MAX_UNDER_WAY } from "./bus.ts";
+import { DEDUPLICATION_WINDOW_MS, loadOf, MAX_UNDER_WAY } from "./bus.ts";
 import type { ItemKind, Observer, Receiver } from "./delivery.ts";
 
 interface Message<T> {
@@ -16,6 +16,8 @@ interface Message<T> {
 interface Taker<T> {
   readonly receiver: Receiver<readonly T[]>;
   readonly underWay: Set<Promise<void>>;
+  /** Those under way whose runs have all started. */
+  readonly started: Set<Message<T>>;
 }
 
 interface QueueOptions<T> extends Observer {
@@ -55,7 +57,7 @@ export function createQueue<T>(options: QueueOptions<T>) {
       if (!message) return;
       takers.delete(taker);
       takers.add(taker);
-      void hand(message, taker, backlog, forget).then(look).then(pumpSoon);
+      void hand(message, taker, pumpSoon, backlog, forget).then(look).then(pumpSoon);
     }
   }
 
@@ -72,7 +74,7 @@ export function createQueue<T>(options: QueueOptions<T>) {
       backlog.add(message);
     },
     attach(receiver: Receiver<readonly T[]>): Consumer {
-      const taker: Taker<T> = { receiver, underWay: new Set() };
+      const taker: Taker<T> = { receiver, underWay: new Set(), started: new Set() };
       takers.add(taker);
       pumpSoon();
       return { drain: () => drain(taker, takers) };
@@ -111,17 +113,23 @@ function createEmptied(isEmpty: () => boolean) {
 async function hand<T>(
   message: Message<T>,
   taker: Taker<T>,
+  onStarted: () => void,
   backlog: Backlog<T>,
   onDone: (message: Message<T>) => void,
 ): Promise<void> {
   const attempts = message.attempts + 1;
-  const work = taker.receiver.receive(message.items, attempts).then((isHandled) => {
+  const started = (): void => {
+    taker.started.add(message);
+    onStarted();
+  };
+  const work = taker.receiver.receive(message.items, attempts, started).then((isHandled) => {
     if (isHandled) onDone(message);
     else backlog.addLater({ ...message, attempts }, retryDelayMs(attempts));
   });
   taker.underWay.add(work);
   await work;
   taker.underWay.delete(work);
+  taker.started.delete(message);
 }
 
 async function drain<T>(taker: Taker<T>, takers: Set<Taker<T>>): Promise<void> {
@@ -130,10 +138,13 @@ async function drain<T>(taker: Taker<T>, takers: Set<Taker<T>>): Promise<void> {
   await Promise.all(taker.underWay);
 }
 
+const loadOfTaker = <T>({ underWay, started }: Taker<T>): number =>
+  loadOf(underWay.size, started.size);
+
 const idlest = <T>(takers: ReadonlySet<Taker<T>>): Taker<T> | undefined =>
   [...takers]
-    .filter(({ underWay }) => underWay.size < MAX_UNDER_WAY)
-    .toSorted((a, b) => a.underWay.size - b.underWay.size)[0];
+    .filter((taker) => loadOfTaker(taker) < MAX_UNDER_WAY)
+    .toSorted((a, b) => loadOfTaker(a) - loadOfTaker(b))[0];
 
 type Backlog<T> = ReturnType<typeof createBacklog<T>>;
 

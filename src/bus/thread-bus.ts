@@ -10,12 +10,14 @@ import type { RunReport } from "../model/result.ts";
 import type { Tick } from "../model/tick.ts";
 import { allDone } from "../runtime/all-done.ts";
 import { connectThreads } from "../runtime/thread-calls.ts";
-import type { AgentBus, Bus, Consumer } from "./bus.ts";
+import type { AgentBus, Bus, Consumer, TickHandler } from "./bus.ts";
 
 /** What the agent may call. */
 interface HubEnd {
   consume(order: { readonly consumer: number; readonly locationId: string }): Promise<void>;
   drain(consumer: number): Promise<void>;
+  /** `piece`: from `take`. */
+  started(piece: number): Promise<void>;
   publish(reports: string): Promise<void>;
   heartbeat(heartbeat: Heartbeat): Promise<HeartbeatAnswer | null>;
   credentials(request: CredentialsRequest): Promise<CallCredentials | null>;
@@ -24,30 +26,57 @@ interface HubEnd {
 /** What the hub may call. */
 interface AgentEnd {
   /** Resolves when the reports of the ticks are published. */
-  take(order: { readonly consumer: number; readonly ticks: string }): Promise<void>;
+  take(order: {
+    readonly consumer: number;
+    readonly piece: number;
+    readonly ticks: string;
+  }): Promise<void>;
 }
 
 /** Serves the agent at the other end. When the port closes, its ticks go back to the bus. */
 export function serveThreadBus(bus: Bus, port: MessagePort): void {
   const consumers = new Map<number, Consumer>();
+  /** What to call when the runs of a piece have started. */
+  const starting = new Map<number, () => void>();
+  let pieces = 0;
 
-  const hand = async (consumer: number, ticks: readonly Tick[]): Promise<void> => {
+  const hand = async (
+    consumer: number,
+    ticks: readonly Tick[],
+    onStarted: () => void,
+  ): Promise<void> => {
     const all = chunksOf(ticks, PIECE);
-    const handPiece = async (piece: readonly Tick[]): Promise<void> => {
+    let left = all.length;
+    const pieceStarted = (): void => {
+      left -= 1;
+      if (left === 0) onStarted();
+    };
+    const handPiece = async (some: readonly Tick[]): Promise<void> => {
+      const piece = (pieces += 1);
+      starting.set(piece, pieceStarted);
       try {
-        await agent.take({ consumer, ticks: JSON.stringify(piece) });
+        await agent.take({ consumer, piece, ticks: JSON.stringify(some) });
       } catch (cause) {
         if (all.length === 1) throw cause;
         // At once, and as a message of its own: the runs of another piece may take minutes, and
         // would run twice if all were redelivered together.
-        await bus.publishTicks(piece);
+        await bus.publishTicks(some);
+      } finally {
+        if (starting.delete(piece)) pieceStarted();
       }
     };
     await allDone(all.map(handPiece));
   };
   const own: HubEnd = {
     async consume({ consumer, locationId }) {
-      consumers.set(consumer, await bus.consumeTicks(locationId, (ticks) => hand(consumer, ticks)));
+      const consuming = await bus.consumeTicks(locationId, (ticks, started) =>
+        hand(consumer, ticks, started),
+      );
+      consumers.set(consumer, consuming);
+    },
+    async started(piece) {
+      const started = starting.get(piece);
+      if (starting.delete(piece)) started?.();
     },
     async drain(consumer) {
       await consumers.get(consumer)?.drain();
@@ -65,16 +94,17 @@ export function serveThreadBus(bus: Bus, port: MessagePort): void {
 
 /** Creates the agent's end. It handles a message in pieces: calls proceed in between. */
 export function createThreadBus(port: MessagePort): AgentBus {
-  const handlers: ((ticks: readonly Tick[]) => Promise<void>)[] = [];
+  const handlers: TickHandler[] = [];
   const consumers: Consumer[] = [];
   let closing: Promise<void> | undefined;
   let line = Promise.resolve();
   const ownTurn = (): Promise<void> => (line = line.then(() => turnOfTheLoop()));
 
   const own: AgentEnd = {
-    async take({ consumer, ticks }) {
+    async take({ consumer, piece, ticks }) {
       await ownTurn();
-      await handlers[consumer]?.(JSON.parse(ticks) as Tick[]);
+      const started = (): void => void hub.started(piece).catch(() => undefined);
+      await handlers[consumer]?.(JSON.parse(ticks) as Tick[], started);
     },
   };
   const { theirs: hub, lose } = connectThreads<HubEnd>(port, own);

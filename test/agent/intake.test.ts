@@ -46,9 +46,11 @@ function newIntake({
     publisher: createReportPublisher({ bus: slowBus, log, metrics, kept }),
     kept,
   });
+  const take = (ticks: readonly Tick[], onStarted = (): void => undefined): Promise<void> =>
+    intake.take(ticks, onStarted);
   return {
     clock,
-    intake,
+    intake: { ...intake, take },
     offered,
     refuse: (reason: Error) => void (refusal = reason),
     storeAll: () => {
@@ -68,6 +70,28 @@ describe("a message of ticks", () => {
     storeAll();
     await taken;
     expect(done).toBe(true);
+  });
+
+  it("has started once all of its runs have", async () => {
+    const answers: (() => void)[] = [];
+    await using target = await startTarget((_, response) => {
+      answers.push(() => response.end());
+    });
+    const { intake, offered, storeAll } = newIntake({ concurrency: 1 });
+    const ticks = ["one", "two"].map((id) =>
+      newTick(newCall({ url: target.url }, { result_id: id })),
+    );
+    let started = false;
+    const taken = intake.take(ticks, () => (started = true));
+    await expect.poll(() => answers).toHaveLength(1);
+    expect(started).toBe(false);
+    answers[0]?.();
+    await expect.poll(() => answers).toHaveLength(2);
+    expect(started).toBe(true);
+    answers[1]?.();
+    await expect.poll(() => offered).toHaveLength(2);
+    storeAll();
+    await taken;
   });
 
   it("that is redelivered while it runs joins the run", async () => {

@@ -184,6 +184,23 @@ describe.each(ADAPTERS)("ticks on the $name bus", ({ start, encodes }) => {
     expect(held).toBe(MAX_UNDER_WAY);
   });
 
+  it("follow those whose runs have started, however many wait for their end", async () => {
+    await using fixture = await start();
+    const [hub, agent] = [await fixture.join(), await fixture.join()];
+    const location_id = newLocation();
+    const ended = Promise.withResolvers<void>();
+    using _ = { [Symbol.dispose]: () => ended.resolve() };
+    let held = 0;
+    await agent.consumeTicks(location_id, (__, started) => {
+      held += 1;
+      started();
+      return ended.promise;
+    });
+    const ticks = Array.from({ length: MAX_UNDER_WAY + 10 }, () => aTick({ location_id }));
+    await Promise.all(ticks.map((tick) => hub.publishTicks([tick])));
+    await until(() => expect(held).toBe(ticks.length));
+  });
+
   it("are stored once when they are published twice", async () => {
     await using fixture = await start();
     const bus = await fixture.join();

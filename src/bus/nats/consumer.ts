@@ -126,14 +126,14 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
 
   /** Makes one request to the server and takes its messages until it is satisfied or expires. */
   async function pull(): Promise<void> {
-    await held.room();
+    await held.room.wait();
     if (signal.aborted || !(await link.isUpWithin(1000))) return;
     consumer ??= await open();
     onFault(undefined);
     if (keyCheck?.fault() !== undefined) await clock.pause(WRONG_KEY_PAUSE_MS, signal);
     const portion = keyCheck?.fault() === undefined ? MAX_REQUESTED : 1;
     messages = await consumer.fetch({
-      max_messages: Math.min(portion, MAX_UNDER_WAY - held.count()),
+      max_messages: Math.min(portion, held.room.left()),
       expires: PULL_MS,
       idle_heartbeat: IDLE_HEARTBEAT_MS,
       bind: true, // the client's own recovery waits half a minute between attempts; ours is `open`
@@ -164,7 +164,7 @@ function startPulling<T>(options: PullOptions<T>): Consumer {
     stopping.abort();
     ignoreReconnects();
     receiver.stop();
-    held.stopWaiting();
+    held.room.stopWaiting();
     void messages?.close();
     await running.catch(() => undefined); // rejects with the signal's reason
     await held.settled();

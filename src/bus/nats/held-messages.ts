@@ -1,6 +1,7 @@
 // Holds the messages that a consumer works on: keeps them alive, and hands each over once.
 import type { JsMsg } from "@nats-io/jetstream";
 import { retryDelayMs } from "../../runtime/retry.ts";
+import { loadOf } from "../bus.ts";
 import type { Receiver } from "../delivery.ts";
 import type { NatsLink } from "./connection.ts";
 import type { Received } from "./opener.ts";
@@ -23,6 +24,7 @@ interface Held {
   /** The newest delivery of the message. */
   message: JsMsg;
   work: Promise<void>;
+  isStarted: boolean;
 }
 
 // Refilling after every few messages would cost about one request per message.
@@ -31,27 +33,24 @@ const REFILL_BELOW = 0.75;
 export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
   const { ackWaitMs, link, read, receiver, most } = options;
   const held = new Map<string, Held>();
-  let bytes = 0;
-  let waiting: PromiseWithResolvers<void> | undefined;
+  const room = createRoom(most);
   let timer: NodeJS.Timeout | undefined;
 
   const keepAlive = (): void => {
     if (link.fault() !== undefined) return;
     for (const { message } of held.values()) message.working();
   };
-
-  /** Whether less than this share of the maximum is held. */
-  const isBelow = (share: number): boolean =>
-    held.size < share * most.messages && bytes < share * most.bytes;
-
-  function release(key: string, { message }: Held): void {
+  function start(entry: Held): void {
+    if (!entry.isStarted) room.start();
+    entry.isStarted = true;
+  }
+  function release(key: string, { message, isStarted }: Held): void {
     held.delete(key);
-    bytes -= message.data.length;
     if (held.size === 0) {
       clearInterval(timer);
       timer = undefined;
     }
-    if (isBelow(REFILL_BELOW)) waiting?.resolve();
+    room.remove(message.data.length, isStarted);
   }
 
   return {
@@ -65,27 +64,61 @@ export function createHeldMessages<T>(options: HeldMessagesOptions<T>) {
       if (received === "drop") return message.term();
       if (received === "give back") return message.nak(retryDelayMs(attempt));
       timer ??= setInterval(keepAlive, ackWaitMs / 3);
-      const entry: Held = { message, work: Promise.resolve() };
+      const entry: Held = { message, work: Promise.resolve(), isStarted: false };
       held.set(key, entry);
-      bytes += message.data.length;
-      entry.work = receiver.receive(received.content, attempt).then((isHandled) => {
-        if (isHandled) entry.message.ack();
-        else entry.message.nak(retryDelayMs(attempt));
-        release(key, entry);
-      });
+      room.add(message.data.length);
+      const { content } = received;
+      entry.work = receiver
+        .receive(content, attempt, () => start(entry))
+        .then((isHandled) => {
+          if (isHandled) entry.message.ack();
+          else entry.message.nak(retryDelayMs(attempt));
+          release(key, entry);
+        });
     },
-    count: () => held.size,
+    room,
+    /** Resolves when all are handled. */
+    async settled(): Promise<void> {
+      await Promise.all([...held.values()].map(({ work }) => work));
+    },
+  };
+}
+
+/** Counts what is held against the most that may be. */
+function createRoom(most: Load) {
+  let [messages, started, bytes] = [0, 0, 0];
+  let waiting: PromiseWithResolvers<void> | undefined;
+  const load = (): number => loadOf(messages, started);
+  /** Whether less than this share of the maximum is held. */
+  const isBelow = (share: number): boolean =>
+    load() < share * most.messages && bytes < share * most.bytes;
+  const refill = (): void => {
+    if (isBelow(REFILL_BELOW)) waiting?.resolve();
+  };
+  return {
+    add(size: number): void {
+      messages += 1;
+      bytes += size;
+    },
+    start(): void {
+      started += 1;
+      refill();
+    },
+    remove(size: number, isStarted: boolean): void {
+      messages -= 1;
+      bytes -= size;
+      if (isStarted) started -= 1;
+      refill();
+    },
+    /** How many more may be taken: at least one once there is room. */
+    left: (): number => Math.ceil(most.messages - load()),
     /** Resolves when there is room, after a full load below `REFILL_BELOW`, or at `stopWaiting`. */
-    async room(): Promise<void> {
+    wait: async (): Promise<void> => {
       if (isBelow(1)) return;
       waiting = Promise.withResolvers();
       await waiting.promise;
     },
     stopWaiting: (): void => waiting?.resolve(),
-    /** Resolves when all are handled. */
-    async settled(): Promise<void> {
-      await Promise.all([...held.values()].map(({ work }) => work));
-    },
   };
 }
 
