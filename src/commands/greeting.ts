@@ -6,9 +6,9 @@ import type { Demo } from "../compose/demo.ts";
 import type { System } from "../compose/process.ts";
 import type { Config } from "../config/config.ts";
 import { SETTINGS } from "../config/settings.ts";
+import { shellWord } from "../model/shell-word.ts";
 import { installed } from "../runtime/installation.ts";
 import { reachable } from "../runtime/ops-client.ts";
-import { shellWord } from "./shell-word.ts";
 
 export interface Greeted {
   /** The file with the first key, while that key is active. */

@@ -10,6 +10,7 @@ import type { AccessLevel } from "../model/access.ts";
 import { invalid } from "../model/errors.ts";
 import { Name } from "../model/fields.ts";
 import { formatInstant } from "../model/instant.ts";
+import { shellWord } from "../model/shell-word.ts";
 import { Type } from "../model/type.ts";
 import { createValidator, show } from "../model/validate.ts";
 import type { ApiKey } from "../store/records.ts";
@@ -19,7 +20,6 @@ import { examples, say } from "./command.ts";
 import type { Context } from "./command.ts";
 import { actorIn, addOwnerOptions } from "./option-values.ts";
 import type { OwnerOptions } from "./option-values.ts";
-import { shellWord } from "./shell-word.ts";
 import { ACTOR, audit, withNewStore, withStore } from "./with-store.ts";
 
 const PAGE = 1000;

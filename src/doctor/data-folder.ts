@@ -1,6 +1,7 @@
 // The data folder: whether the service can use it, and no one else can read its files.
 import { access, constants, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { shellWord } from "../model/shell-word.ts";
 import { codeOrText } from "../runtime/error-code.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
@@ -80,21 +81,21 @@ export function folderFindings(folder: FolderFacts, user: number | undefined): F
     found.push(
       warning(
         `other users of this machine can access the data folder ${path} (mode ${octal(mode)}; allowed: 0700)`,
-        `chmod 0700 ${path}`,
+        `chmod 0700 ${shellWord(path)}`,
       ),
     );
   for (const file of files.filter((each) => isShared(each.mode)))
     found.push(
       (KEYS.test(file.path) ? failure : warning)(
         `other users can read or change ${file.path} (mode ${octal(file.mode)}; allowed: 0600)`,
-        `chmod 0600 ${file.path}`,
+        `chmod 0600 ${shellWord(file.path)}`,
       ),
     );
   for (const file of files.filter((each) => each.uid !== uid))
     found.push(
       failure(
         `${file.path} belongs to user ${file.uid}, and the data folder to user ${uid}: the service cannot use the file`,
-        `chown ${uid} ${file.path}; run the commands of Sonde as the user of the service`,
+        `chown ${uid} ${shellWord(file.path)}; run the commands of Sonde as the user of the service`,
       ),
     );
   return found.length > 0 ? found : [ok(`${path} is private to its user, and usable`)];

@@ -2,13 +2,18 @@
 import { stat } from "node:fs/promises";
 import { SETTINGS } from "../config/settings.ts";
 import { count } from "../model/count.ts";
+import { shellWord } from "../model/shell-word.ts";
 import type { Check } from "./check.ts";
 import type { Finding } from "./finding.ts";
 import { failure, ok, warning } from "./finding.ts";
 import { isOpenToOthers, octal } from "./permissions.ts";
 import type { Sources } from "./sources.ts";
 
-export const settingsCheck = ({ config, faults, settingFiles }: Sources): Check => ({
+export const settingsCheck = ({
+  config,
+  faults,
+  settingFiles,
+}: Pick<Sources, "config" | "faults" | "settingFiles">): Check => ({
   name: "settings",
   async run() {
     const files = await Promise.all([...settingFiles].map(checkFile));
@@ -31,7 +36,7 @@ async function checkFile([variable, file]: [string, string]): Promise<Finding[]>
   return [
     warning(
       `${variable}: every user of this machine may read ${file} (mode ${octal(found.mode)}; allowed: 0600 or 0640)`,
-      `chmod o= ${file}`,
+      `chmod o= ${shellWord(file)}`,
     ),
   ];
 }

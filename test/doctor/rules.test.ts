@@ -1,6 +1,8 @@
 // The rules of `sonde doctor` that tests of real systems cannot provoke, or only slowly.
-import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
 import type { ListedAgent } from "../../src/model/agent.ts";
 import { agentFindings } from "../../src/doctor/agents.ts";
@@ -17,6 +19,7 @@ import { nameServerFindings, uplinkCheck } from "../../src/doctor/network.ts";
 import { permissionFindings } from "../../src/doctor/nats.ts";
 import { readinessFindings, silenceFindings } from "../../src/doctor/process.ts";
 import { insightsFinding, schedulerFindings } from "../../src/doctor/scheduler.ts";
+import { settingsCheck } from "../../src/doctor/settings.ts";
 import { tableOf } from "../../src/doctor/table.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { freePort } from "../support/free-port.ts";
@@ -309,6 +312,24 @@ it("a file of another user than the folder's is a failure: a command was run as 
   const files = [{ path: "/data/sonde.db-wal", mode: 0o100600, uid: 0 }];
   expect(folderFindings({ ...own, files }, 998).map(textOf)).toEqual([
     "failure: /data/sonde.db-wal belongs to user 0, and the data folder to user 998: the service cannot use the file",
+  ]);
+});
+
+it("the advice about a file or folder is a command for the shell, whatever its name", async () => {
+  const at = mkdtempSync(join(tmpdir(), "sonde doctor "));
+  onTestFinished(() => rmSync(at, { recursive: true }));
+  const key = join(at, "a-key");
+  writeFileSync(key, "", { mode: 0o644 });
+  const folder = { path: at, mode: 0o40_755, uid: 998 };
+  const findings = [
+    ...folderFindings({ ...folder, files: [{ path: key, mode: 0o100_644, uid: 0 }] }, 998),
+    ...(await settingsCheck({ ...readConfig({}), settingFiles: new Map([["A", key]]) }).run()),
+  ];
+  expect(findings.map(({ advice }) => advice)).toEqual([
+    `chmod 0700 '${at}'`,
+    `chmod 0600 '${key}'`,
+    `chown 998 '${key}'; run the commands of Sonde as the user of the service`,
+    `chmod o= '${key}'`,
   ]);
 });
 
