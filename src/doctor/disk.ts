@@ -3,6 +3,8 @@ import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { isHub } from "../config/config.ts";
 import { databaseServerOf } from "../model/database-url.ts";
+import { codeOf } from "../runtime/error-code.ts";
+import type { Inspection } from "../store/inspection.ts";
 import type { Check } from "./check.ts";
 import { percent, sizeOf } from "./amounts.ts";
 import type { Finding } from "./finding.ts";
@@ -17,26 +19,39 @@ export const diskCheck = (sources: Sources): Check => ({
   needs: ["dataDir"],
   async run() {
     const { dataDir, databaseUrl } = sources.config;
-    const own = diskFinding(`the disk of the data folder ${dataDir}`, await spaceAt(dataDir));
+    const own = diskFinding(`the disk of the data folder ${dataDir}`, await spaceFor(dataDir));
     if (!databaseUrl || !isHub(sources.config)) return [own];
-    return [own, await databaseDisk(sources)];
+    const database = await sources.database().catch(() => undefined);
+    const size = await database?.size();
+    if (size) return [own, await databaseDisk(databaseUrl, size)];
+    return [
+      own,
+      skipped("the disk of PostgreSQL: not checked, because PostgreSQL does not answer"),
+    ];
   },
 });
+
+type DatabaseSize = NonNullable<Awaited<ReturnType<Inspection["size"]>>>;
 
 export interface Space {
   readonly free: number;
   readonly size: number;
 }
 
-/** Returns the space of a folder's file system; if the folder is missing, of its parent's. */
+/** Returns the space of a folder's file system. */
 async function spaceAt(path: string): Promise<Space> {
+  const { bavail, blocks, bsize } = await statfs(path);
+  return { free: bavail * bsize, size: blocks * bsize };
+}
+
+/** Returns the space of the file system that the folder will be on, if it does not exist yet. */
+async function spaceFor(path: string): Promise<Space> {
   try {
-    const { bavail, blocks, bsize } = await statfs(path);
-    return { free: bavail * bsize, size: blocks * bsize };
+    return await spaceAt(path);
   } catch (cause) {
     const above = dirname(path);
-    if (above === path || (cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
-    return spaceAt(above);
+    if (above === path || codeOf(cause) !== "ENOENT") throw cause;
+    return spaceFor(above);
   }
 }
 
@@ -52,22 +67,20 @@ export function diskFinding(what: string, { free, size }: Space): Finding {
   );
 }
 
-/** Checks PostgreSQL's folder if it is here: the server does not report its free space. */
-async function databaseDisk(sources: Sources): Promise<Finding> {
-  const database = await sources.database().catch(() => undefined);
-  const size = await database?.size();
-  if (!size)
-    return skipped("the disk of PostgreSQL: not checked, because PostgreSQL does not answer");
-  const { host, isSocket } = databaseServerOf(sources.config.databaseUrl ?? "");
+/**
+ * Checks PostgreSQL's folder if it is here: the server does not report its free space. The folder
+ * of a server in a container is not here, although its address is.
+ */
+export async function databaseDisk(url: string, { bytes, folder }: DatabaseSize): Promise<Finding> {
+  const { host, isSocket } = databaseServerOf(url);
   const isHere = isSocket || ["localhost", "127.0.0.1", "[::1]"].includes(host);
-  const space =
-    isHere && size.folder ? await spaceAt(size.folder).catch(() => undefined) : undefined;
-  if (space) return diskFinding(`the disk of PostgreSQL (${size.folder})`, space);
-  return unseenDisk(size.bytes, isHere);
+  const space = isHere && folder ? await spaceAt(folder).catch(() => undefined) : undefined;
+  if (space) return diskFinding(`the disk of PostgreSQL (${folder})`, space);
+  return unseenDisk(bytes, isHere);
 }
 
 /** PostgreSQL shows its data folder only to members of pg_read_all_settings. */
-export const unseenDisk = (bytes: number, isHere: boolean): Finding =>
+const unseenDisk = (bytes: number, isHere: boolean): Finding =>
   skipped(
     isHere
       ? `the disk of PostgreSQL: not checked, because Sonde may not see where the data is: check it yourself, or \`grant pg_read_all_settings\` to its role; the database has ${sizeOf(bytes)}`

@@ -10,7 +10,7 @@ import { runChecks } from "../../src/doctor/check.ts";
 import { offsetFinding } from "../../src/doctor/clocks.ts";
 import { folderFindings } from "../../src/doctor/data-folder.ts";
 import { schemaFinding } from "../../src/doctor/database.ts";
-import { diskFinding, unseenDisk } from "../../src/doctor/disk.ts";
+import { databaseDisk, diskFinding } from "../../src/doctor/disk.ts";
 import { lengthOf, percent, sizeOf } from "../../src/doctor/amounts.ts";
 import { failureOf } from "../../src/doctor/finding.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
@@ -301,10 +301,17 @@ it("a disk is a warning with less than 15 % free, a failure with less than 5 %",
   ]);
 });
 
-it("a disk of PostgreSQL that cannot be seen is on another machine only if its address is", () => {
-  expect(textOf(unseenDisk(1024, false))).toMatch("PostgreSQL is on another machine");
-  expect(textOf(unseenDisk(1024, true))).toMatch("may not see where the data is");
-  expect(textOf(unseenDisk(1024, true))).not.toMatch("another machine");
+it("a disk of PostgreSQL that cannot be seen is on another machine only if its address is", async () => {
+  const finding = async (host: string, folder: string | null): Promise<string> =>
+    textOf(await databaseDisk(`postgres://sonde@${host}/sonde`, { bytes: 1024, folder }));
+  expect(await finding("db.test", null)).toMatch("PostgreSQL is on another machine");
+  expect(await finding("db.test", tmpdir())).toMatch("PostgreSQL is on another machine");
+  expect(await finding("localhost", tmpdir())).toMatch(`the disk of PostgreSQL (${tmpdir()}) has `);
+  const ofContainer = join(tmpdir(), "no", "postgresql", "data");
+  for (const unseen of [null, ofContainer]) {
+    expect(await finding("localhost", unseen)).toMatch("may not see where the data is");
+    expect(await finding("localhost", unseen)).not.toMatch("another machine");
+  }
 });
 
 it("a file of another user than the folder's is a failure: a command was run as root", () => {
