@@ -1,6 +1,6 @@
 // The settings of the database: its address, TLS, and the limits on connections and time.
 import { optional, setting, wholeNumber } from "./setting.ts";
-import { certificates, oneOf, urlOf } from "./setting-values.ts";
+import { certificates, isDecodable, oneOf, urlOf } from "./setting-values.ts";
 
 /** The values of `sslmode` in a URL: without TLS, with it, and with it but unverified. */
 export const SSL_MODES = ["disable", "require", "verify-ca", "verify-full", "no-verify"] as const;
@@ -15,6 +15,14 @@ export const SSL_PARAMETERS = [
   "sslnegotiation",
 ] as const;
 
+/** pg decodes what is before the parameters, unless a % in it begins no escape. */
+function postgresUrl(text: string): string | undefined {
+  const url = urlOf(["postgres:", "postgresql:"])(text);
+  const [decoded = ""] = text.split(/(?<=[?#])/);
+  const isTakenLiterally = /%(?:[^a-f0-9]|[a-f0-9][^a-f0-9])/i.test(decoded);
+  return isTakenLiterally || isDecodable(decoded) ? url : undefined;
+}
+
 export const DATABASE_SETTINGS = {
   databaseUrl: optional({
     env: "SONDE_DATABASE_URL",
@@ -22,8 +30,8 @@ export const DATABASE_SETTINGS = {
     defaultMeaning: "SQLite file in the data folder",
     meaning:
       "PostgreSQL URL, `postgres://user:password@host:port/name`; with `?sslmode=verify-full` over TLS, see [PostgreSQL](#postgresql)",
-    allowed: "a postgres:// or postgresql:// URL with a host",
-    parse: urlOf(["postgres:", "postgresql:"]),
+    allowed: "a postgres:// or postgresql:// URL with a host; a % in a password or name is %25",
+    parse: postgresUrl,
   }),
   databaseCa: optional({
     env: "SONDE_DATABASE_CA",

@@ -1,21 +1,20 @@
 // The settings of NATS: its servers, authentication, and the size of its streams.
 import { optional, wholeNumber } from "./setting.ts";
-import { atLeastOne, certificates, listOf, matching, urlOf } from "./setting-values.ts";
+import {
+  atLeastOne,
+  certificates,
+  isDecodable,
+  listOf,
+  matching,
+  urlOf,
+} from "./setting-values.ts";
 
 /** Its user and password are percent-encoded. */
 function natsUrl(text: string): string | undefined {
   const url = urlOf(["nats:", "tls:"])(text);
-  return url !== undefined && isDecodable(url) ? url : undefined;
-}
-
-function isDecodable(url: string): boolean {
+  if (url === undefined) return undefined;
   const { username, password } = new URL(url);
-  try {
-    decodeURIComponent(username + password);
-    return true;
-  } catch {
-    return false;
-  }
+  return isDecodable(username + password) ? url : undefined;
 }
 
 /** The maximum size of a stream in NATS, in MiB. */

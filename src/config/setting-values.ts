@@ -47,6 +47,16 @@ export function urlOf(protocols: readonly string[]) {
   };
 }
 
+/** Whether every percent-encoding in the text is one of UTF-8. */
+export function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** An http or https URL that paths can be appended to: returned without a trailing slash. */
 export function baseUrl(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined;

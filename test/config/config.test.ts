@@ -192,6 +192,20 @@ describe("the configuration", () => {
     ]);
   });
 
+  it("says how to write a % in a database's URL, but accepts each that pg can read", () => {
+    expect(faultsOf({ SONDE_DATABASE_URL: `postgres://sonde:${SECRET}%ff@db/s` })).toEqual([
+      "SONDE_DATABASE_URL: the value given is not a postgres:// or postgresql:// URL with a host; a % in a password or name is %25",
+    ]);
+    for (const url of [
+      "postgres://sonde:100%25ff@db/s",
+      "postgres://j%C3%B6rg:p%40ss@db/s?application_name=%ff",
+      "postgres://sonde:50%ss@db/s",
+      "postgres://sonde:50%@db/s",
+      "postgres://sonde@%2Fvar%2Frun/s",
+    ])
+      expect(loadConfig({ SONDE_DATABASE_URL: url }).databaseUrl).toBe(url);
+  });
+
   it("accepts a master key as base64", () => {
     const key = Buffer.alloc(32, 7);
     const { masterKey } = loadConfig({
@@ -417,6 +431,10 @@ describe("an invalid value", () => {
     ["a mode in which TLS is optional", "SONDE_DATABASE_URL", "postgres://db/s?sslmode=prefer"],
     ["a mode under another name", "SONDE_DATABASE_URL", "postgres://db/s?SSLMode=verify-full"],
     ["a password with a bare %", "SONDE_NATS_URL", "nats://sonde:50%ss@nats"],
+    ["a password in another encoding", "SONDE_DATABASE_URL", "postgres://sonde:abc%e4x@db/s"],
+    ["a password with % before digits", "SONDE_DATABASE_URL", "postgres://sonde:100%ff@db/s"],
+    ["a user in another encoding", "SONDE_DATABASE_URL", "postgres://j%f6rg:pw@db/s"],
+    ["a name that ends with half an escape", "SONDE_DATABASE_URL", "postgres://sonde@db/t%1"],
     ["31 bytes", "SONDE_MASTER_KEY", "00".repeat(31)],
     ["no seed", "SONDE_NATS_CREDENTIALS", "-----BEGIN NATS USER JWT-----"],
   ])("is rejected: %s", (_, name, value) => {

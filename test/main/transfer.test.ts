@@ -274,7 +274,7 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
       "sonde: transfer needs --to or SONDE_DATABASE_URL: a postgres:// URL of an empty database",
     );
     expect(await refusal(["--to", "mysql://db.test/sonde"])).toBe(
-      "sonde: --to is not a postgres:// or postgresql:// URL with a host",
+      "sonde: --to is not a postgres:// or postgresql:// URL with a host; a % in a password or name is %25",
     );
     expect(await refusal(["--to", "postgres://127.0.0.1:1/sonde"])).toBe(
       `sonde: the data folder ${folder.dataDir} has no database: set SONDE_DATA_DIR to the folder of the service`,
