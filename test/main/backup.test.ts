@@ -369,6 +369,17 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     expect(countsIn(database)).toEqual(countsIn(backup));
   });
 
+  it("restores through a link what is still in the log", async () => {
+    using folder = newFolder();
+    const [file, link] = [join(folder.path, "crashed.db"), join(folder.path, "link.db")];
+    copyFileSync(backup, join(folder.path, "copy.db"));
+    copyWithLog(join(folder.path, "copy.db"), file, "delete from results");
+    symlinkSync(file, link);
+    const settings = { SONDE_MASTER_KEY: filled.masterKey };
+    expect(await printed(folder, ["restore", link], settings)).toContain("sonde.db: 0 results,");
+    expect(countsIn(join(folder.dataDir, "sonde.db"))).toMatchObject({ results: 0 });
+  });
+
   it("leaves no partial database when killed", async () => {
     using folder = newFolder();
     const database = join(folder.dataDir, "sonde.db");

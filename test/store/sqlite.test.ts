@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CompiledQuery } from "kysely";
@@ -115,6 +115,17 @@ it("commits what has ended before it closes", async () => {
   const { rows } = await again.executeQuery(CompiledQuery.raw("select name from things"));
   await again.destroy();
   expect(rows).toEqual([{ name: "a" }]);
+});
+
+it("reads through a link what is still in the log", async () => {
+  const { path, run } = openDatabase();
+  await run("create table things as select 1 as a");
+  const link = `${path}.link`;
+  symlinkSync(path, link);
+  const { kysely } = openSqlite({ path: link, clock: systemClock, readOnly: true });
+  onTestFinished(() => kysely.destroy());
+  const { rows } = await kysely.executeQuery(CompiledQuery.raw("select a from things"));
+  expect(rows).toEqual([{ a: 1 }]);
 });
 
 it("rejects, and only so, what comes after it has closed", async () => {

@@ -1,16 +1,17 @@
 // Counts the reports in a spool that no agent is using, without changing the spool.
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, realpathSync, rmSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { DatabaseSync } from "node:sqlite";
 import { isBusy } from "./spool-file.ts";
 
 /** Throws with one line for the operator if an agent is using the file, or if it is no spool. */
 export function spoolSize(path: string): { readonly reports: number; readonly bytes: number } {
-  const url = pathToFileURL(path);
-  // A killed agent leaves its latest reports in the WAL.
-  const hasLog = existsSync(`${path}-wal`);
+  const file = existsSync(path) ? realpathSync(path) : path;
+  const url = pathToFileURL(file);
+  // A killed agent leaves its latest reports in the WAL, beside the file, not beside a link to it.
+  const hasLog = existsSync(`${file}-wal`);
   if (!hasLog) url.searchParams.set("immutable", "1");
-  const hadIndex = existsSync(`${path}-shm`);
+  const hadIndex = existsSync(`${file}-shm`);
   try {
     using database = new DatabaseSync(url, { readOnly: true });
     const row = database
@@ -20,7 +21,7 @@ export function spoolSize(path: string): { readonly reports: number; readonly by
   } catch (cause) {
     throw unreadable(path, cause as Error);
   } finally {
-    if (hasLog && !hadIndex) rmSync(`${path}-shm`, { force: true }); // agents keep theirs in memory
+    if (hasLog && !hadIndex) rmSync(`${file}-shm`, { force: true }); // agents keep theirs in memory
   }
 }
 

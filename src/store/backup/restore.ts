@@ -49,7 +49,7 @@ export interface Restored extends Contents {
  */
 export async function restore(options: RestoreOptions): Promise<Restored> {
   const { from, database, asideAs, sealerFor, clock, onCopied, onChecking, onReady } = options;
-  using snapshot = openSnapshot(from, { isInUse: existsSync(`${from}-wal`) });
+  using snapshot = openSnapshot(from, { isInUse: false });
   if (isSameFile(from, database)) throw new Error(`${from} is the database itself: name a backup`);
   if (existsSync(database) && asideAs === undefined) throw isTaken(database);
   if (!existsSync(database)) refuseLog(`${database}-wal`);

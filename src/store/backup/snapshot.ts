@@ -1,5 +1,5 @@
 // Inspects and copies a whole file database as of one instant, while other processes may write.
-import { closeSync, fsyncSync, openSync, statSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, realpathSync, statSync } from "node:fs";
 import { backup, DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import type { MasterKeyRow } from "../keys/master-keys.ts";
@@ -85,7 +85,8 @@ function openRead(file: string, isInUse: boolean): DatabaseSync {
     if (!statSync(file, { throwIfNoEntry: false })?.isFile())
       throw new Error(`there is no file ${file}`);
     const url = pathToFileURL(file);
-    const hasLog = statSync(`${file}-wal`, { throwIfNoEntry: false }) !== undefined;
+    // SQLite keeps the log beside the file, not beside a link to it.
+    const hasLog = statSync(`${realpathSync(file)}-wal`, { throwIfNoEntry: false }) !== undefined;
     if (!isInUse && !hasLog) url.searchParams.set("immutable", "1");
     const database = new DatabaseSync(url, { readOnly: true });
     try {

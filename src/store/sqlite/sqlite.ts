@@ -1,5 +1,5 @@
 // The embedded database: node:sqlite behind Kysely.
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { SQLInputValue, StatementSync } from "node:sqlite";
@@ -101,8 +101,9 @@ function openBeside(path: string): DatabaseSync {
  * behind an empty log and its index. See https://www.sqlite.org/wal.html#readonly
  */
 function openToRead(path: string): DatabaseSync {
-  const url = pathToFileURL(path);
-  if (!existsSync(`${path}-wal`)) url.searchParams.set("immutable", "1");
+  const file = realpathSync(path); // the log is beside it, not beside a link to it
+  const url = pathToFileURL(file);
+  if (!existsSync(`${file}-wal`)) url.searchParams.set("immutable", "1");
   const database = new DatabaseSync(url, { readOnly: true });
   database.exec("pragma busy_timeout = 2000");
   return database;
