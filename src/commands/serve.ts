@@ -1,9 +1,9 @@
 // `sonde serve`: runs the roles of this process until a signal ends it.
-import { existsSync } from "node:fs";
 import type { Command } from "commander";
 import type { Demo } from "../compose/demo.ts";
 import { FIRST_KEY_ID, KEY_FILE } from "../compose/first-start.ts";
 import type { System } from "../compose/process.ts";
+import { hashApiKey } from "../runtime/api-key.ts";
 import { saveCompiledCode } from "../runtime/compiled-code.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
@@ -91,10 +91,19 @@ async function serve(
   log.info("stopped");
 }
 
-/** Returns the file with the first key, while that key is active. */
+/** Returns the file with the first key, if that is an active key of this store. */
 async function keyFileIn(dataDir: DataDir, { store }: System): Promise<string | undefined> {
-  const file = dataDir.path(KEY_FILE);
-  return existsSync(file) && (await store?.apiKeys.find(FIRST_KEY_ID)) ? file : undefined;
+  const key = keyIn(dataDir);
+  const isKnown = key !== undefined && (await store?.apiKeys.findByHash(hashApiKey(key)));
+  return isKnown ? dataDir.path(KEY_FILE) : undefined;
+}
+
+function keyIn(dataDir: DataDir): string | undefined {
+  try {
+    return dataDir.read(KEY_FILE)?.trimEnd();
+  } catch {
+    return undefined; // a file that this user may not read
+  }
 }
 
 /** Returns a link that signs in to the pages; undefined if this process does not serve them. */
