@@ -1,12 +1,12 @@
 // `sonde restore`: replaces the embedded database with a backup.
-import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { existingSealerOf, MASTER_KEY_FILE, sealerOf } from "../compose/store.ts";
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
 import { formatInstant, formatPeriodTime } from "../model/instant.ts";
 import { SCHEDULER_LEASE } from "../model/slots.ts";
 import { systemClock } from "../runtime/clock.ts";
+import { existingDataDir } from "../runtime/data-dir.ts";
 import type { DataDir } from "../runtime/data-dir.ts";
 import type { Sealer } from "../runtime/sealer.ts";
 import { restore } from "../store/backup/restore.ts";
@@ -34,37 +34,46 @@ export async function restoreStore(context: Context, input: RestoreInput): Promi
   const file = databaseFileIn(config);
   using _ = lockOut(file);
   using showing = showCopying("restoring");
-  let [opened, key]: [number | undefined, MasterKey | undefined] = [undefined, undefined];
+  const found: { opened?: number | undefined; key?: MasterKey | undefined } = {};
   const restored = await restore({
     from,
     database: file.path,
     asideAs: input.force ? `${file.path}.before-restore-${timeInNames()}` : undefined,
     sealerFor(snapshot) {
-      opened = snapshot.cursorOf(SCHEDULER_LEASE);
-      key = masterKeyFor(config, file.dataDir, { from, snapshot });
-      return key?.sealer;
+      found.opened = snapshot.cursorOf(SCHEDULER_LEASE);
+      const given = { from, snapshot, replaces: input.force ?? false };
+      found.key = masterKeyFor(config, file.dataDir, given);
+      return found.key?.sealer;
     },
     clock: systemClock,
     onCopied: showing.onCopied,
     onChecking: showing.onChecking,
     onReady() {
       // Written before the database: a start without the key would generate another one.
-      if (key?.text !== undefined) file.dataDir.write(MASTER_KEY_FILE, key.text);
+      if (found.key) writeKey(found.key, file.dataDir);
     },
   });
   print(`${file.path}: ${inWords(restored)}\n`);
-  print(aboutRestored(restored, opened));
+  print(aboutRestored(restored, found.opened));
+  const { aside } = found.key ?? {};
+  if (aside === undefined) return;
+  const path = file.dataDir.path(aside);
+  print(`The previous master key is now ${path}: the previous database needs it.\n`);
 }
 
 interface MasterKey {
   readonly sealer: Sealer;
   /** Set if the key is to be written into the data folder. */
   readonly text?: string;
+  /** The new name of the key's file there. */
+  readonly aside?: string | undefined;
 }
 
 interface Backup {
   readonly from: string;
   readonly snapshot: Snapshot;
+  /** Whether its key may replace that of the data folder. */
+  readonly replaces: boolean;
 }
 
 /**
@@ -74,21 +83,42 @@ interface Backup {
 function masterKeyFor(
   config: Config,
   dataDir: DataDir,
-  { from, snapshot }: Backup,
+  { from, snapshot, replaces }: Backup,
 ): MasterKey | undefined {
-  const sealer = existingSealerOf(config, dataDir);
-  if (sealer) return { sealer };
-  const beside = `${from}${KEY_SUFFIX}`;
-  if (existsSync(beside)) {
-    const text = readFileSync(beside, "utf8");
-    const current = Buffer.from(text, "base64");
-    return { sealer: sealerOf(config, current), text };
-  }
   const ids = snapshot.masterKeys().map(({ key_id }) => key_id);
-  if (ids.length === 0) return undefined;
-  throw new Error(
-    `${from} is sealed with the master key ${ids.join(" and ")}: set SONDE_MASTER_KEY to it, or put the file ${MASTER_KEY_FILE} of the former data folder into ${config.dataDir}`,
-  );
+  const opens = ({ keyIds }: Sealer): boolean => ids.every((id) => keyIds.includes(id));
+  const existing = existingSealerOf(config, dataDir);
+  if (existing && opens(existing)) return { sealer: existing };
+  const beside = keyBeside(from, config);
+  const sealed = `${from} is sealed with the master key ${ids.join(" and ")}`;
+  if (!existing) {
+    if (beside || ids.length === 0) return beside;
+    throw new Error(
+      `${sealed}: set SONDE_MASTER_KEY to it, or put the file ${MASTER_KEY_FILE} of the former data folder into ${config.dataDir}`,
+    );
+  }
+  if (!beside || !opens(beside.sealer)) return { sealer: existing };
+  if (config.masterKey || !replaces) {
+    const use = config.masterKey
+      ? "set SONDE_MASTER_KEY to it"
+      : `--force puts it in the place of ${dataDir.path(MASTER_KEY_FILE)}, which gets another name`;
+    throw new Error(
+      `${sealed}, which is in ${from}${KEY_SUFFIX}: ${use}; or add it to SONDE_MASTER_KEYS_OLD if the master key was rotated since`,
+    );
+  }
+  return { ...beside, aside: `${MASTER_KEY_FILE}.${existing.keyId}` };
+}
+
+/** Throws if the file holds no key. */
+function keyBeside(from: string, config: Config): MasterKey | undefined {
+  const key = existingDataDir(dirname(from)).existingKey(`${basename(from)}${KEY_SUFFIX}`);
+  return key && { sealer: sealerOf(config, key), text: Buffer.from(key).toString("base64") };
+}
+
+function writeKey({ text, aside }: MasterKey, dataDir: DataDir): void {
+  if (text === undefined) return;
+  if (aside !== undefined) dataDir.write(aside, dataDir.read(MASTER_KEY_FILE) ?? "");
+  dataDir.write(MASTER_KEY_FILE, text);
 }
 
 function aboutRestored({ schema, migrations, aside }: Restored, opened?: number): string {

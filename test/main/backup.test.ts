@@ -380,6 +380,42 @@ describe("sonde restore", { timeout: 120_000 }, () => {
     expect(countsIn(join(folder.dataDir, "sonde.db"))).toMatchObject({ results: 0 });
   });
 
+  it("uses the key beside the backup in a folder that has another one", async () => {
+    using folder = newFolder();
+    const [file, master] = [join(folder.path, "b.db"), join(folder.dataDir, "master-key")];
+    const beside = `${file}.master-key`;
+    copyFileSync(backup, file);
+    const [other, third] = [newKey(), newKey()];
+    writeFileSync(beside, filled.masterKey);
+    expect(await refusal(folder, ["restore", file], { SONDE_MASTER_KEY: other })).toMatch(
+      `, which is in ${beside}: set SONDE_MASTER_KEY to it; or add it to SONDE_MASTER_KEYS_OLD`,
+    );
+    await printed(folder, ["locations", "add", "paris"], {}); // as a first start, generates a key
+    const own = readFileSync(master, "utf8");
+    for (const text of ["", "garbage", Buffer.alloc(31).toString("base64"), third]) {
+      writeFileSync(beside, text);
+      expect(await refusal(folder, ["restore", file, "--force"])).toMatch(
+        text === third
+          ? /^the database is encrypted with the master key \w+, and this process has /
+          : `${beside} does not hold a key of 32 bytes in base64`,
+      );
+    }
+    writeFileSync(beside, filled.masterKey);
+    const asOld = { SONDE_MASTER_KEYS_OLD: filled.masterKey };
+    expect(await printed(folder, ["restore", file, "--force"], asOld)).not.toContain("aster key");
+    expect(readFileSync(master, "utf8")).toBe(own);
+
+    rmSync(join(folder.dataDir, "sonde.db"));
+    expect(await refusal(folder, ["restore", file])).toMatch(
+      `, which is in ${beside}: --force puts it in the place of ${master}, which gets another name; or`,
+    );
+    const text = await printed(folder, ["restore", file, "--force"], {});
+    const [, aside = ""] = /^The previous master key is now (\S+): /m.exec(text) ?? [];
+    expect(aside).toMatch(/\/master-key\.[0-9a-f]{12}$/);
+    expect([readFileSync(aside, "utf8"), statSync(aside).mode & 0o777]).toEqual([own, 0o600]);
+    expect(readFileSync(master, "utf8")).toBe(filled.masterKey);
+  });
+
   it("leaves no partial database when killed", async () => {
     using folder = newFolder();
     const database = join(folder.dataDir, "sonde.db");
