@@ -156,7 +156,8 @@ function agentOrder(parts: RoleParts, n: number, agents: number): AgentOrder {
     egressAllow: allowedTargets(parts),
     uplinkCheck: uplinkCheckOf(config),
     ...(bus.durable && spoolsOf(parts, n, agents)),
-    concurrency: Math.ceil(config.agentConcurrency / agents),
+    // The first ones take the remainder.
+    concurrency: Math.floor((config.agentConcurrency + agents - n) / agents),
   };
 }
 

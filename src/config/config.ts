@@ -155,7 +155,12 @@ function unknownVariables(env: Environment): string[] {
 
 function contradictions(config: Config, rolesName: string): string[] {
   const { roles, natsUrls, databaseUrl, databaseCa, location, locationKeys, masterKey } = config;
+  const { agentConcurrency, agentThreads } = config;
   const faults = databaseUrl ? databaseContradictions(databaseUrl, databaseCa) : [];
+  if (agentConcurrency < agentThreads)
+    faults.push(
+      `SONDE_AGENT_CONCURRENCY: ${agentConcurrency} leaves some of the ${agentThreads} agents of SONDE_AGENT_THREADS without a call: set at least ${agentThreads}`,
+    );
   const missing = ROLES.filter((role) => !roles.includes(role));
   if (missing.length > 0 && !natsUrls)
     faults.push(

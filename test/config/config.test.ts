@@ -128,7 +128,7 @@ describe("the configuration", () => {
       SONDE_RETENTION_RAW: "7",
       SONDE_RETENTION_HOURS: "31",
       SONDE_RETENTION_AUDIT: "36500",
-      SONDE_AGENT_CONCURRENCY: "50",
+      SONDE_AGENT_CONCURRENCY: "64",
       SONDE_AGENT_THREADS: "64",
     });
     expect(config).toMatchObject({
@@ -167,7 +167,7 @@ describe("the configuration", () => {
       retentionRaw: 7,
       retentionHours: 31,
       retentionAudit: 36_500,
-      agentConcurrency: 50,
+      agentConcurrency: 64,
       agentThreads: 64,
     });
     expect(() => parseEgressAllow(config.egressAllow)).not.toThrow();
@@ -439,6 +439,14 @@ describe("an invalid value", () => {
     ["no seed", "SONDE_NATS_CREDENTIALS", "-----BEGIN NATS USER JWT-----"],
   ])("is rejected: %s", (_, name, value) => {
     expect(faultsOf({ [name]: value })).toHaveLength(1);
+  });
+
+  it("is refused if fewer calls than agents are allowed at a time", () => {
+    const env = { SONDE_AGENT_CONCURRENCY: "3", SONDE_AGENT_THREADS: "4" };
+    expect(faultsOf(env)).toEqual([
+      "SONDE_AGENT_CONCURRENCY: 3 leaves some of the 4 agents of SONDE_AGENT_THREADS without a call: set at least 4",
+    ]);
+    expect(faultsOf({ ...env, SONDE_AGENT_CONCURRENCY: "4" })).toEqual([]);
   });
 
   it("does not hide other faults", () => {

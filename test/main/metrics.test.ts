@@ -72,6 +72,8 @@ describe("the metrics of the embedded service", () => {
         SONDE_BOOTSTRAP_KEY: KEY,
         SONDE_EGRESS_ALLOW: target.authority,
         SONDE_CALL_METRICS_MAX: "2",
+        SONDE_AGENT_CONCURRENCY: "10",
+        SONDE_AGENT_THREADS: "4",
       },
     });
     await sonde.ready();
@@ -98,6 +100,10 @@ describe("the metrics of the embedded service", () => {
     expect(samplesOf(openText, "sonde_scheduler_runs_total")).toEqual([" 0"]);
     const recorded = samplesOf(text, "sonde_aggregator_results_total");
     expect(recorded, "before the first result").toContain('{outcome="recorded"} 0');
+  });
+
+  it("show that all agents together have the places of SONDE_AGENT_CONCURRENCY", async () => {
+    expect(samplesOf(await scrape(sonde), "sonde_agent_capacity_runs")).toEqual([" 10"]);
   });
 
   it("show each call that did not opt out, without its secrets, and each phase that happened", async () => {
