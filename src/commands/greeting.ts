@@ -6,7 +6,7 @@ import type { Demo } from "../compose/demo.ts";
 import type { System } from "../compose/process.ts";
 import type { Config } from "../config/config.ts";
 import { SETTINGS } from "../config/settings.ts";
-import { shellWord } from "../model/shell-word.ts";
+import { assignment, shellWord } from "../model/shell-word.ts";
 import { installed } from "../runtime/installation.ts";
 import { reachable } from "../runtime/ops-client.ts";
 
@@ -71,7 +71,7 @@ function tour({ host, dataDir }: Config, address: string, hasKey: boolean): stri
     { of: SETTINGS.dataDir, value: dataDir, usual: installed(SETTINGS.dataDir.default ?? "") },
   ]
     .filter(({ of, value, usual = of.default }) => value !== usual)
-    .map(({ of, value }) => `${of.env}=${shellWord(value)} `);
+    .map(({ of, value }) => `${assignment(of.env, value)} `);
   const sonde = `  ${settings.join("")}npm run --silent sonde --`;
   return [
     "",

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import type { LocationAccess } from "../compose/location-access.ts";
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
-import { shellWord } from "../model/shell-word.ts";
+import { assignment } from "../model/shell-word.ts";
 import { show } from "../model/validate.ts";
 import { openDataDir } from "../runtime/data-dir.ts";
 import type { StoredLocation } from "../store/records.ts";
@@ -105,7 +105,7 @@ async function agentEnvironment(store: Store, config: Config, location: StoredLo
       "SONDE_ROLES=agent",
       `SONDE_LOCATION=${location.id}`,
       ...credentials,
-      `SONDE_NATS_URL=${shellWord(natsUrlsOf(config))}`,
+      assignment("SONDE_NATS_URL", natsUrlsOf(config)),
       "",
     ].join("\n");
   return {
@@ -114,7 +114,7 @@ async function agentEnvironment(store: Store, config: Config, location: StoredLo
       settings([
         `SONDE_LOCATION_KEY=${key}`,
         `SONDE_NATS_NKEY=${seed}`,
-        ...(ca === undefined ? [] : [`SONDE_NATS_CA=${shellWord(ca)}`]),
+        ...(ca === undefined ? [] : [assignment("SONDE_NATS_CA", ca)]),
       ]),
     /** The environment names the other files without a folder: the agent starts in theirs. */
     files: (): WrittenFile[] =>

@@ -45,7 +45,7 @@ SONDE_ROLES=agent
 SONDE_LOCATION=tokyo
 SONDE_LOCATION_KEY_FILE=location-key
 SONDE_NATS_NKEY_FILE=nats.nk
-SONDE_NATS_URL='tls://nats.test:4222,nats://[::1]'
+SONDE_NATS_URL=tls://nats.test:4222,nats://[::1]
 `);
     expect(hub.setting(printed, "SONDE_LOCATION_KEY")).toBe(key?.trim());
     expect(hub.setting(printed, "SONDE_NATS_NKEY")).toBe(seed?.trim());
@@ -62,7 +62,7 @@ SONDE_NATS_URL='tls://nats.test:4222,nats://[::1]'
     expect(commands).toHaveLength(pages.length);
     for (const command of commands) {
       const unset = / env (\w+)= /.exec(command ?? "")?.[1] ?? "";
-      const settings = { SONDE_NATS_URL: "tls://nats.test", SONDE_NATS_CA_FILE: ca, [unset]: "" };
+      const settings = { SONDE_NATS_URL: "tls://[::1]:4223", SONDE_NATS_CA_FILE: ca, [unset]: "" };
       using hub = operator(settings);
       const printed = await hub.sonde("locations", "add", "tokyo");
       // kubectl reads neither quotes nor values of several lines.
