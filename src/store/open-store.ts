@@ -134,17 +134,24 @@ export async function explainedOf(
   url: string,
   setting = "SONDE_DATABASE_URL",
 ): Promise<unknown> {
-  const { isForbidden, isRefused } = await loadPostgres();
+  const { isForbidden, isReadOnly, isRefused } = await loadPostgres();
   const server = `PostgreSQL at ${databaseAddressOf(url)}`;
   if (isRefused(cause))
     return new Error(
       `${server} refuses the connection (${(cause as Error).message}): correct ${setting}`,
       { cause },
     );
-  const forbidden = [cause, (cause as Error).cause].find(isForbidden);
+  const causes = withCauses(cause);
+  const readOnly = causes.find(isReadOnly);
+  if (readOnly)
+    return new Error(
+      `${server} is read-only (${readOnly.message}): if it is a standby, let ${setting} lead to the primary; otherwise turn its default_transaction_read_only off`,
+      { cause },
+    );
+  const forbidden = causes.find(isForbidden);
   if (forbidden)
     return new Error(
-      `${server} denies its role permissions that Sonde needs (${(forbidden as Error).message}): make the role in ${setting} the owner of the database and its tables`,
+      `${server} denies its role permissions that Sonde needs (${forbidden.message}): make the role in ${setting} the owner of the database and its tables`,
       { cause },
     );
   if (!(cause instanceof UnavailableError)) return cause;
@@ -161,6 +168,10 @@ export async function explainedOf(
     : `start it, or correct ${setting}`;
   return new Error(`cannot reach ${server} (${reason}): ${advice}`, { cause });
 }
+
+/** Returns the error, its cause, the cause of that, and so on. */
+const withCauses = (error: unknown): Error[] =>
+  error instanceof Error ? [error, ...withCauses(error.cause)] : [];
 
 /** SQLSTATE too_many_connections: the server is up, but has no connection left. */
 const isCrowded = (cause: unknown): boolean => codeOf(cause) === "53300";

@@ -481,6 +481,19 @@ describe("a command says what is wrong", () => {
     );
   });
 
+  it("when PostgreSQL is read-only, migrated or not", async () => {
+    for (const url of [await createDatabase(inject("postgresUrl")), await migratedPostgres()]) {
+      const readOnly = `${url}?options=-cdefault_transaction_read_only%3Don`;
+      const { code, stderr } = await runSonde(["serve"], {
+        env: { SONDE_DATABASE_URL: readOnly },
+      });
+      expect(code).toBe(1);
+      expect(oneLine(stderr)).toMatch(
+        /^sonde: PostgreSQL at \S+ is read-only \(cannot execute .* in a read-only transaction\): if it is a standby, let SONDE_DATABASE_URL lead to the primary; otherwise turn its default_transaction_read_only off$/,
+      );
+    }
+  });
+
   it.concurrent.each([
     [
       "below a file",

@@ -135,8 +135,11 @@ function isServersFault(error: unknown): boolean {
   );
 }
 
+/** Whether the server is a standby, or its operator has made it read-only. */
+export const isReadOnly = (error: unknown): boolean => codeOf(error) === "25006";
+
 /** Whether the server is read-only, or has no room on its disk. */
-const refusesChanges = (error: unknown): boolean => ["25006", "53100"].includes(codeOf(error));
+const refusesChanges = (error: unknown): boolean => isReadOnly(error) || codeOf(error) === "53100";
 
 /** Whether the server rejects the user, or the database does not exist. */
 export const isRefused = (error: unknown): boolean => /^(28...|3D000)$/.test(codeOf(error));
