@@ -1,10 +1,12 @@
 // The metric of the expiry of credentials that this process uses or stores.
 import { X509Certificate } from "node:crypto";
+import { isHub } from "../config/config.ts";
 import type { Config } from "../config/config.ts";
-import { certificatesIn } from "../config/setting-values.ts";
+import { certificates, certificatesIn } from "../config/setting-values.ts";
 import type { Sample } from "../runtime/exposition.ts";
 import { registerSampled } from "../runtime/metrics.ts";
 import type { Registry } from "../runtime/metrics.ts";
+import { securedUrl } from "../store/postgres/postgres-tls.ts";
 
 /** Epoch seconds by name; undefined for what does not expire. */
 type Expiries = Readonly<Record<string, number | undefined>>;
@@ -35,16 +37,21 @@ const samplesOf = (expiries: Expiries): Sample[] =>
     value === undefined ? [] : [{ labels: { credential }, value }],
   );
 
-const expiriesOf = ({ natsCert, natsCa, natsCredentials, databaseCa }: Config): Expiries => ({
-  nats_certificate: firstExpiry(natsCert),
-  nats_ca: firstExpiry(natsCa),
-  nats_credentials: expiryOfUser(natsCredentials),
-  database_ca: firstExpiry(databaseCa),
-});
+function expiriesOf(config: Config): Expiries {
+  const { natsCert, natsCa, natsCredentials, databaseUrl, databaseCa } = config;
+  const database = databaseUrl && isHub(config) && securedUrl(databaseUrl, databaseCa).ssl;
+  return {
+    nats_certificate: firstExpiry(natsCert),
+    nats_ca: firstExpiry(natsCa),
+    nats_credentials: expiryOfUser(natsCredentials),
+    database_certificate: database ? firstExpiry(database.cert) : undefined,
+    database_ca: database ? firstExpiry(database.ca) : undefined,
+  };
+}
 
-/** Returns when the first of the PEM's certificates expires. */
-function firstExpiry(pem: string | undefined): number | undefined {
-  const expiries = certificatesIn(pem ?? "").map((each) =>
+/** Returns when the first of the PEM's certificates expires; undefined if one cannot be read. */
+function firstExpiry(pem: string = ""): number | undefined {
+  const expiries = certificatesIn(certificates(pem) ?? "").map((each) =>
     new X509Certificate(each).validToDate.getTime(),
   );
   return expiries.length === 0 ? undefined : Math.min(...expiries) / 1000;

@@ -1,13 +1,20 @@
 // TLS to PostgreSQL by the parameters of its URL: verified unless they say otherwise.
 import { readFileSync } from "node:fs";
-import type { ConnectionOptions } from "node:tls";
 import { show } from "../../model/validate.ts";
 import { codeOf } from "../../runtime/error-code.ts";
 
 export interface SecuredUrl {
   /** Without its TLS parameters, which pg would interpret in its own way. */
   readonly url: string;
-  readonly ssl: false | ConnectionOptions;
+  readonly ssl: false | TlsOptions;
+}
+
+/** Certificates and key are PEM. */
+interface TlsOptions {
+  readonly rejectUnauthorized: boolean;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
 const PARAMETERS = ["ssl", "sslmode", "sslrootcert", "sslcert", "sslkey", "uselibpqcompat"];
