@@ -3,10 +3,12 @@ import { resolve } from "node:path";
 import { existingSealerOf, MASTER_KEY_FILE, masterKeyOf } from "../compose/store.ts";
 import type { Config } from "../config/config.ts";
 import { invalid } from "../model/errors.ts";
+import { shellWord } from "../model/shell-word.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { replaceFile } from "../runtime/data-dir.ts";
 import { backUp } from "../store/backup/backup.ts";
 import type { Contents } from "../store/backup/backup.ts";
+import { securedUrl, SYSTEM } from "../store/postgres/postgres-tls.ts";
 import type { Context } from "./command.ts";
 import { existingDatabaseIn, inWords, showCopying, sizeOf } from "./database-file.ts";
 import type { DatabaseFile } from "./database-file.ts";
@@ -26,7 +28,11 @@ export async function backUpStore(context: Context, input: BackupInput): Promise
   const config = context.config();
   if (input.file === "") throw invalid("backup: '' is not the name of a file");
   if (config.databaseUrl !== undefined)
-    throw usePgDump(config.databaseUrl, input.file, context.environment["SONDE_DATABASE_CA_FILE"]);
+    throw usePgDump(input.file, {
+      url: new URL(config.databaseUrl),
+      ca: config.databaseCa,
+      caFile: context.environment["SONDE_DATABASE_CA_FILE"],
+    });
   const file = existingDatabaseIn(config);
   const to = resolve(input.file);
   using showing = showCopying("backing up");
@@ -75,17 +81,58 @@ async function aboutKeys(
   return `${needed}: keep ${where} too, in another place. Without it, the backup cannot be restored.\n`;
 }
 
-/** `authority`: the file with the certificate of the server's authority. */
-function usePgDump(url: string, to: string, authority: string | undefined): Error {
+interface Server {
+  readonly url: URL;
+  readonly ca: string | undefined;
+  /** Where `ca` was read from, unless it was given as text. */
+  readonly caFile: string | undefined;
+}
+
+/** The parameters, except those of TLS, that libpq knows too: it refuses a URL with others. */
+const SHARED = [
+  "host",
+  "port",
+  "user",
+  "options",
+  "application_name",
+  "client_encoding",
+  "connect_timeout",
+  "target_session_attrs",
+  "channel_binding",
+  "gssencmode",
+];
+
+/** Where the message has the operator write a `SONDE_DATABASE_CA` that was given as text. */
+const CA_FILE = "ca.crt";
+
+function usePgDump(to: string, server: Server): Error {
+  const { url, ca, caFile } = server;
   const named = new URL(url);
   named.password = "";
-  named.searchParams.delete("password");
-  if (authority) {
-    // As for Sonde itself, it turns TLS on.
-    if (!named.searchParams.has("sslmode")) named.searchParams.set("sslmode", "verify-full");
-    named.searchParams.set("sslrootcert", resolve(authority));
-  }
+  named.search = [...url.searchParams]
+    .filter(([name]) => SHARED.includes(name))
+    .concat(Object.entries(libpqTls(server)))
+    .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
+    .join("&");
+  const first = ca && !caFile ? `write SONDE_DATABASE_CA to a file ${CA_FILE}, and ` : "";
   return invalid(
-    `the database is PostgreSQL: back it up with \`pg_dump --format=custom --file='${to}' '${named.href}'\`; see docs/backup.md`,
+    `the database is PostgreSQL: ${first}back it up with \`pg_dump --format=custom --file=${shellWord(to)} ${shellWord(named.href)}\`; see docs/backup.md`,
   );
+}
+
+/** Makes libpq verify what Sonde verifies: its own `require` verifies nothing. */
+function libpqTls({ url, ca, caFile }: Server): Readonly<Record<string, string>> {
+  const [mode, root, cert, key] = ["sslmode", "sslrootcert", "sslcert", "sslkey"].map((name) =>
+    url.searchParams.get(name),
+  );
+  const { ssl } = securedUrl(url.href, ca);
+  if (!ssl) return mode === "disable" ? { sslmode: mode } : {};
+  const given = caFile || root;
+  const authority = ca && !caFile ? CA_FILE : given && resolve(given);
+  return {
+    sslmode: ssl.rejectUnauthorized ? "verify-full" : "require",
+    ...(ssl.rejectUnauthorized && { sslrootcert: (ssl.ca && authority) || SYSTEM }),
+    ...(cert && { sslcert: resolve(cert) }),
+    ...(key && { sslkey: resolve(key) }),
+  };
 }

@@ -1,5 +1,6 @@
 // TLS to PostgreSQL: a server that cannot be verified is refused, with a message that says what to
 // do.
+import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,6 +16,7 @@ import { createCertificates } from "../support/certificates.ts";
 import { startPostgres } from "../support/postgres.ts";
 import type { PostgresServer } from "../support/postgres.ts";
 import { oneLine, runSonde, startSonde } from "../support/process.ts";
+import { findPostgres } from "../support/programs.ts";
 
 const certificates = createCertificates();
 const { authority, good, otherName, expired, ofStranger } = certificates;
@@ -142,6 +144,22 @@ it("a process uses TLS as its settings say", async () => {
       /^sonde: cannot reach PostgreSQL at \S+ over TLS \(Hostname\/IP does not/,
     ),
   ]);
+});
+
+it("the command that sonde backup prints verifies as much as Sonde does", async () => {
+  const dump = async (parameters: Readonly<Record<string, string>>) => {
+    const env = { SONDE_DATABASE_URL: urlWith(parameters) };
+    const { stderr } = await runSonde(["backup", join(folder, "ann's.dump")], { env });
+    const command = /`(.*)`/.exec(stderr)?.[1] ?? "";
+    const PATH = `${findPostgres()}:${process.env["PATH"]}`;
+    return spawnSync("sh", ["-c", command], { encoding: "utf8", env: { PATH } });
+  };
+  const verified = { sslmode: "require", sslrootcert: caFile };
+  await postgres.secure(good);
+  expect(await dump(verified)).toMatchObject({ status: 0, stderr: "" });
+  await postgres.secure(otherName);
+  expect((await dump(verified)).stderr).toMatch(/server certificate for "other.*does not match/);
+  expect(await dump({ sslmode: "no-verify" })).toMatchObject({ status: 0, stderr: "" });
 });
 
 it("sonde doctor says whether PostgreSQL is reached over TLS, however the URL asks for it", async () => {

@@ -19,7 +19,7 @@ interface TlsOptions {
 
 const PARAMETERS = ["ssl", "sslmode", "sslrootcert", "sslcert", "sslkey", "uselibpqcompat"];
 /** libpq's name for the system's trusted CAs. */
-const SYSTEM = "system";
+export const SYSTEM = "system";
 
 /**
  * `ca`: PEM of the authorities, which turns TLS on. Every `sslmode` verifies certificate and host,
