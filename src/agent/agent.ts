@@ -45,7 +45,7 @@ export interface AgentSettings {
 
 const STOP_WITHIN_MS = 10_000;
 /** Leaves the reports of the runs that it ends time to reach the bus or the spool. */
-const CANCEL_AFTER_MS = 8000;
+const CANCEL_AFTER_MS = 6000;
 
 export type Agent = ReturnType<typeof createAgent>;
 

@@ -80,7 +80,7 @@ export function createIntake(settings: IntakeSettings) {
     resume(): void {
       stopping = false;
     },
-    /** Ends the runs in flight, which are reported, and gives back the ticks that are held. */
+    /** Gives back the messages without a started run. The runs of the others end as AGENT_ERROR. */
     cancel(): void {
       runs.cancel();
       for (const message of messages.all) giveBack(message);
@@ -137,6 +137,8 @@ function createHeldTicks({ heldTicks }: AgentMetrics, turns: Turns, fates: Fates
           fates.begin(JSON.parse(text) as Tick, start, place);
         },
         withdrawn(reason) {
+          // A message that has started must not come back: its calls would be made again.
+          if (message.started) return start.begin();
           leave();
           fates.withdrawn(result_id, reason);
         },
@@ -209,8 +211,9 @@ async function runInTime(
   const { clock, metrics, runLog } = settings;
   const now = clock.now();
   const lateness = now - startOf(tick);
-  const isTooLate = !place || now > tick.latest_start;
-  if (!isTooLate) metrics.startLateness.observe(Math.max(0, lateness) / 1000);
+  const isCancelled = control.cancel?.aborted ?? false;
+  const isTooLate = !isCancelled && (!place || now > tick.latest_start);
+  if (!isTooLate && !isCancelled) metrics.startLateness.observe(Math.max(0, lateness) / 1000);
   const report = isTooLate
     ? missedReport(settings, tick, received)
     : await makeRun(settings, tick, control);

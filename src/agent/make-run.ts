@@ -69,7 +69,7 @@ export async function makeRun(
 
 const AGENT_STOPPED: Fault = {
   result: "AGENT_ERROR",
-  message: "agent_error: the agent stopped before the call ended",
+  message: "agent_error: the agent stopped before the run ended",
 };
 
 /** A workflow's time limit runs only during its calls, not during the waits between them. */

@@ -169,11 +169,30 @@ describe("a message of ticks", () => {
       { result: "COMPLETE" },
       {
         result: "AGENT_ERROR",
-        message: "agent_error: the agent stopped before the call ended",
+        message: "agent_error: the agent stopped before the run ended",
       },
     ]);
     await expect.poll(() => target.open()).toBe(0);
   });
+});
+
+it("a message whose runs have started in part is not given back when they are cancelled", async () => {
+  await using target = await startTarget(() => undefined);
+  const { intake, offered, storeAll } = newIntake({ concurrency: 1 });
+  const taken = intake.take(
+    ["one", "two"].map((result_id) => newTick(newCall({ url: target.url }, { result_id }))),
+  );
+  await expect.poll(() => target.requests).toHaveLength(1);
+  intake.stop();
+  intake.cancel();
+  await expect.poll(() => offered).toHaveLength(2);
+  storeAll();
+  await taken;
+  expect(offered.map(({ results: [result] }) => result?.meta.result)).toEqual([
+    "AGENT_ERROR",
+    "AGENT_ERROR",
+  ]);
+  expect(target.requests).toHaveLength(1);
 });
 
 describe("a workflow that waits for a place", () => {

@@ -268,7 +268,7 @@ describe("a workflow's run", () => {
     const { results, workflow } = await running;
     expect(results.map(({ meta }) => [meta.result, meta.message])).toEqual([
       ["COMPLETE", null],
-      ["AGENT_ERROR", "agent_error: the agent stopped before the call ended"],
+      ["AGENT_ERROR", "agent_error: the agent stopped before the run ended"],
       ["SKIPPED", "not_reached: the agent stopped"],
     ]);
     expect(workflow?.meta.result).toBe("AGENT_ERROR");
