@@ -123,7 +123,7 @@ async function readPage<R extends Pick<Result | WorkflowResult, "meta">>(
     const ids = await findIds();
     const results = await read(ids);
     const fit = results.filter(({ meta }) => codes?.includes(meta.result) ?? true);
-    if (fit.length === ids.length || reads === MOST_READS) return fit;
+    if (fit.length === ids.length || reads === MOST_READS) return results;
   }
 }
 
