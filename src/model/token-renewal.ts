@@ -161,7 +161,7 @@ export function renewalFailureOf({ api_response }: Token): string | null {
  * sent back a copy from before one. A new access token is the owner's, with all that comes with it.
  */
 export function withRenewal(before: Token, changed: Token, isRenewed: boolean): Token {
-  const reason = renewalFailureOf(before);
+  const reason = isRenewed ? renewalFailureOf(before) : null;
   const owned = reason === null ? withoutFailure(changed) : unrenewedToken(changed, reason);
   const { access_token, refresh_token, expire_time, expires_in } = before.token;
   const { access_token: obtained, refresh_token: rotated } = before.api_response;
