@@ -34,7 +34,7 @@ export async function restoreStore(context: Context, input: RestoreInput): Promi
   const file = databaseFileIn(config);
   using _ = lockOut(file);
   using showing = showCopying("restoring");
-  const found: { opened?: number | undefined; key?: MasterKey | undefined } = {};
+  const found: Found = {};
   const restored = await restore({
     from,
     database: file.path,
@@ -50,8 +50,11 @@ export async function restoreStore(context: Context, input: RestoreInput): Promi
     onChecking: showing.onChecking,
     onReady() {
       // Written before the database: a start without the key would generate another one.
-      if (found.key) writeKey(found.key, file.dataDir);
+      if (found.key) found.formerKey = writeKey(found.key, file.dataDir);
     },
+  }).catch((cause: unknown) => {
+    if (found.formerKey !== undefined) file.dataDir.write(MASTER_KEY_FILE, found.formerKey);
+    throw cause;
   });
   print(`${file.path}: ${inWords(restored)}\n`);
   print(aboutRestored(restored, found.opened));
@@ -59,6 +62,14 @@ export async function restoreStore(context: Context, input: RestoreInput): Promi
   if (aside === undefined) return;
   const path = file.dataDir.path(aside);
   print(`The previous master key is now ${path}: the previous database needs it.\n`);
+}
+
+/** What a restore learns on its way. */
+interface Found {
+  opened?: number | undefined;
+  key?: MasterKey | undefined;
+  /** What the file of the master key held before it was replaced. */
+  formerKey?: string | undefined;
 }
 
 interface MasterKey {
@@ -115,10 +126,13 @@ function keyBeside(from: string, config: Config): MasterKey | undefined {
   return key && { sealer: sealerOf(config, key), text: Buffer.from(key).toString("base64") };
 }
 
-function writeKey({ text, aside }: MasterKey, dataDir: DataDir): void {
-  if (text === undefined) return;
-  if (aside !== undefined) dataDir.write(aside, dataDir.read(MASTER_KEY_FILE) ?? "");
+/** Returns what it has set aside. */
+function writeKey({ text, aside }: MasterKey, dataDir: DataDir): string | undefined {
+  if (text === undefined) return undefined;
+  const former = aside === undefined ? undefined : dataDir.read(MASTER_KEY_FILE);
+  if (aside !== undefined) dataDir.write(aside, former ?? "");
   dataDir.write(MASTER_KEY_FILE, text);
+  return former;
 }
 
 function aboutRestored({ schema, migrations, aside }: Restored, opened?: number): string {
