@@ -24,7 +24,7 @@ const PROBE_SUBJECTS = {
 } as const;
 
 // Shared by all agents of a location, or by all aggregators.
-const MAX_UNACKNOWLEDGED = 20_000;
+const MAX_UNACKNOWLEDGED = 200_000;
 
 const CREATE_WITHIN_MS = 2000;
 
