@@ -188,7 +188,7 @@ export const reportKey = (reports: readonly RunReport[]): string =>
  */
 export const MAX_UNDER_WAY = 1000;
 
-/** What so many messages under way count, against `MAX_UNDER_WAY`. */
+/** How much these messages count towards `MAX_UNDER_WAY`. */
 export const loadOf = (messages: number, started: number): number => messages - 0.9 * started;
 
 export const MAX_REPORTS_PER_MESSAGE = 1000;

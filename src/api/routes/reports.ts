@@ -72,8 +72,8 @@ async function withKnownRows(
 type Groups = Report["groups"];
 
 /**
- * A hidden row stays in the group of its name, or else of its place, until that is removed. Of
- * groups with the same name, the first is the first one stored, and so on.
+ * A hidden row stays in the group of its name, or else of its place, until that is removed. Groups
+ * with the same name are matched in their stored order.
  */
 function withHiddenRows(groups: Groups, hidden: Groups): Groups {
   const left = Map.groupBy(hidden, ({ name }) => name);

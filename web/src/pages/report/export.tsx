@@ -16,7 +16,7 @@ const FORMATS = [
 /** Years have four digits: browsers let more be typed. */
 const DATE = { type: "date", max: "9999-12-31" } as const;
 
-/** Of the last day of all, the last instant: the next one has a year of five digits. */
+/** For the last day that exists, its last instant: the next one has a five-digit year. */
 const endOf = (day: string): string =>
   new Date(Math.min(periodEnd("DAY", Date.parse(day)), LAST_INSTANT)).toISOString();
 
