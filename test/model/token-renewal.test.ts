@@ -8,6 +8,7 @@ import {
   renewalTime,
   renewedToken,
   unrenewedToken,
+  withRenewal,
 } from "../../src/model/token-renewal.ts";
 import type { Token } from "../../src/model/token.ts";
 
@@ -189,6 +190,15 @@ describe("an answer", () => {
       "the token endpoint answered without an access_token",
     );
   });
+});
+
+it.each([
+  ["keeps", true, "late"],
+  ["ends", false, null],
+])("an owner's change %s a renewal's failure if renewal goes on: %s", (_, isRenewed, failure) => {
+  const failed = unrenewedToken(newToken({ access_token: "a" }), "late");
+  const changed = newToken({ access_token: "mine" });
+  expect(renewalFailureOf(withRenewal(failed, changed, isRenewed))).toBe(failure);
 });
 
 describe("a run due at 12:00:00, which may start until 12:01:00,", () => {
