@@ -156,21 +156,23 @@ describe.each(storeKinds)("concurrent requests on %s", (storeKind) => {
   });
 
   it.runIf(storeKind === "postgres")(
-    "change a deployment whose call is being deleted",
+    "change no deployment whose call is being deleted: the change waits",
     async () => {
       await using api = await startApi({ storeKind });
       await using raw = connect(api.database).kysely;
       const { id: target_id } = await createCall(api);
       const deployment = { ...UNDUE, target_id };
       const path = `/deployments/${(await create(api, "/deployments/", { deployment })).id}/`;
-      const { deletion } = await raw.transaction().execute(async (held) => {
+      const { deletion, change } = await raw.transaction().execute(async (held) => {
         await sql`lock table pending_runs in share mode`.execute(held);
-        const started = remove(api, `/calls/${target_id}/`);
+        const deleting = remove(api, `/calls/${target_id}/`);
         await expect.poll(() => waitingIn(raw)).toBe(1);
-        expect((await post(api, path, { deployment: { frequency: 2 } })).status).toBe(200);
-        return { deletion: started };
+        const changing = post(api, path, { deployment: { frequency: 2 } });
+        await expect.poll(() => waitingIn(raw)).toBe(2);
+        return { deletion: deleting, change: changing };
       });
       expect((await deletion).status).toBe(200);
+      expect((await change).status).toBe(404);
       expect((await api.send({ path })).status).toBe(404);
       expect(await api.store.schedules.listNew()).toEqual([]);
     },
