@@ -104,7 +104,7 @@ async function publish({ publisher, kept }: IntakeSettings, report: RunReport): 
 
 /** Exactly one of the two is called for each held tick. */
 interface Fates {
-  /** `place` is undefined if the tick got none in time. */
+  /** `place` is undefined if the tick got none in time, or before its agent stopped. */
   readonly begin: (tick: Tick, start: Start, place?: Place) => void;
   readonly withdrawn: (resultId: string, reason: Error) => void;
 }
@@ -173,7 +173,7 @@ function createRuns(settings: IntakeSettings, turns: Turns) {
     });
 
   return {
-    /** Without `firstPlace`, the run is too late and makes no call. */
+    /** Without `firstPlace`, makes no call: the run is too late, or cancelled. */
     async run(tick: Tick, start: Start, firstPlace: Place | undefined): Promise<RunReport> {
       metrics.inFlightRuns.set((inFlight += 1));
       let place = firstPlace;
