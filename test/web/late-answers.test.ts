@@ -440,6 +440,24 @@ it("the runs of one call are not shown for another", async () => {
   await page.getByText("No runs yet.").waitFor();
 });
 
+it.each([
+  ["the page", "", "Save"],
+  ["the form", "/edit", "Save and run"],
+])("%s of a call has nothing of its copy after going back", async (_what, path, save) => {
+  const { page } = await pages.open(`/calls/${await makeCall("Original")}${path}`);
+  await page.getByRole("link", { name: "Duplicate", exact: true }).click();
+  await named(page).fill("Copy");
+  await button(page, save).click();
+  await page.getByRole("heading", { name: /^(?:Edit )?Copy$/, level: 1 }).waitFor();
+  const panel = page.getByRole("region", { name: "Run now" });
+  await panel.getByText("Context values", { exact: true }).click();
+  await panel.getByRole("button", { name: "Add a value" }).click();
+  await page.goBack();
+  await page.getByRole("heading", { name: /^(?:Edit )?Original$/, level: 1 }).waitFor();
+  await panel.getByText("Context values", { exact: true }).waitFor();
+  expect(await button(page, "Run again").count()).toBe(0);
+});
+
 it("statistics stay, as what they are, until those of another period are read", async () => {
   const { page } = await openRuns("Counted", 1);
   const table = page.getByRole("region", { name: "Statistics by period" });

@@ -53,7 +53,11 @@ export function NewCallPage() {
 }
 
 /** `calls/ID/edit`. */
-export function EditCallPage({ params: { id } }: { readonly params: { readonly id: string } }) {
+export const EditCallPage = ({ params }: { readonly params: { readonly id: string } }) => (
+  <StoredCall key={params.id} id={params.id} />
+);
+
+function StoredCall({ id }: { readonly id: string }) {
   const route = useRouteFromHere();
   const { data: read, error, refetch } = useCall(id);
   const [runs, setRuns] = useState(() => (runsOnArrival === id ? 1 : undefined));
@@ -88,7 +92,7 @@ export function EditCallPage({ params: { id } }: { readonly params: { readonly i
       </PageHead>
       <Fault error={missingOf(error)} />
       <div class="form-and-runs">
-        <CallEditor key={id} stored={read} onSaved={saved} />
+        <CallEditor stored={read} onSaved={saved} />
         <div class="stack">
           <RunNow {...target} start={runs} page={`calls/${id}`} />
           <Deployments {...target} isSimulated={call.meta.tags.includes(SIMULATED_TAG)} />

@@ -33,7 +33,11 @@ import type { View } from "./view.ts";
 
 const ABOVE = { to: "calls", name: "Calls" };
 
-export function CallPage({ params: { id } }: { readonly params: { readonly id: string } }) {
+export const CallPage = ({ params }: { readonly params: { readonly id: string } }) => (
+  <Stored key={params.id} id={params.id} />
+);
+
+function Stored({ id }: { readonly id: string }) {
   const { data: call, error, refetch } = useRead<Call>(["calls", id], `calls/${id}/`);
   const latest = useLatest(id);
   const overview = useOverview(id);
