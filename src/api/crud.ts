@@ -1,6 +1,6 @@
 // The endpoints of every owned resource: create, update, delete, get and list.
 import type { TObject, TSchema } from "typebox";
-import { canRead } from "../model/access.ts";
+import { canRead, roleOf } from "../model/access.ts";
 import type { Principal } from "../model/access.ts";
 import { answerSchema } from "../model/answer.ts";
 import type { ResourceKind } from "../model/resource.ts";
@@ -123,6 +123,14 @@ const deleteEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
       }),
   });
 
+const ROLE_HEADER = {
+  "Sonde-Role": {
+    description:
+      "what you are to the object in the answer: its `owner`; a `member` of the organization that it is shared with, who may run and deploy a call or workflow; or a `reader`",
+    example: "owner",
+  },
+};
+
 export const getEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
   defineEndpoint({
     operationId: `get${served.noun}`,
@@ -133,13 +141,16 @@ export const getEndpoint = <S extends TObject>(served: Served<S>): Endpoint =>
     description: served.readers ?? "For its owner, and for those it is shared with.",
     missing: served.resource.label,
     level: "VIEWER",
+    status: [200],
     answer: answerOf(served),
+    headers: ROLE_HEADER,
     versioned: true,
     async handle({ principal, params }) {
       const { store } = served.deps;
       const stored = await store.documents.get(served.resource.kind, params.id);
       const found = await visibleOrOverseen(served, store, principal, stored);
-      return (await shown(served, store, principal, [found]))[0];
+      const [answer] = await shown(served, store, principal, [found]);
+      return { status: 200, answer, headers: { "sonde-role": roleOf(principal, found) } };
     },
   });
 

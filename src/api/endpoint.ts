@@ -74,6 +74,7 @@ export interface Reply {
   readonly answer: unknown;
   /** The secret of the session that it opens, for the cookie; null removes the cookie. */
   readonly session?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 interface EndpointShape<Path extends string, P extends Parameters> {

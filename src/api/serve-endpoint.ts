@@ -67,9 +67,10 @@ export function serveEndpoint(app: FastifyInstance, endpoint: Endpoint, serving:
           const ended = asked.ended();
           return sendStreamed(handled as StreamedAnswer, request, reply, { ...serving, ended });
         }
-        const { status, answer, session } = toReply(endpoint, handled);
+        const { status, answer, session, headers = {} } = toReply(endpoint, handled);
         if (session !== undefined)
           reply.header("set-cookie", sessionCookie(request, session, LONGEST_SESSION_MS));
+        reply.headers(headers);
         const json = JSON.stringify(answer);
         // Some endpoints also answer with runs and statistics: these have no version.
         if (endpoint.versioned && Object.hasOwn(answer as object, "id")) {

@@ -53,6 +53,9 @@ export const isOwner = (principal: Actor, thing: Ownership): boolean =>
 export const isColleague = (principal: Actor, thing: Ownership): boolean =>
   principal.org !== null && principal.org === thing.owner_org;
 
+/** What someone who may read a thing is to it; a `member` of the organization it is shared with. */
+export type Role = "owner" | "member" | "reader";
+
 export const canRead = (principal: Actor, thing: Owned): boolean =>
   thing.community || isOwner(principal, thing) || (thing.org && isColleague(principal, thing));
 
@@ -60,4 +63,9 @@ export const canWrite = isOwner;
 
 /** Running spends the owner's credentials: never open to the community. */
 export const canRun = (principal: Actor, thing: Owned): boolean =>
-  isOwner(principal, thing) || (thing.org && isColleague(principal, thing));
+  roleOf(principal, thing) !== "reader";
+
+export function roleOf(principal: Actor, thing: Owned): Role {
+  if (isOwner(principal, thing)) return "owner";
+  return thing.org && isColleague(principal, thing) ? "member" : "reader";
+}

@@ -133,3 +133,16 @@ it("lists nothing of an object that its owner no longer shares", async () => {
     expect((await api.send({ method: "PUT", path, body, as: ann })).status).toBe(200);
   expect(await lengths()).toEqual([0, 0, 0, 0]);
 });
+
+it("says what a reader is to an object", async () => {
+  const { call } = await stock(api, { settings: true, org: true });
+  const roleOf = async (name: string, org?: string) => {
+    const as = await api.caller(name, org);
+    return (await api.send({ path: `/calls/${call}/`, as })).headers["sonde-role"];
+  };
+  expect(await roleOf("ann", "org")).toBe("owner");
+  expect(await roleOf("bob", "org")).toBe("member");
+  expect(await roleOf("bob", "other")).toBe("reader");
+  expect(await roleOf("ann", "other")).toBe("reader");
+  expect(await roleOf("ann")).toBe("reader");
+});

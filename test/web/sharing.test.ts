@@ -12,9 +12,9 @@ const FIELDS = [
 
 type Pages = Awaited<ReturnType<typeof startPages>>;
 
-/** Creates an EDITOR key of ann in the organization acme; the client's owner has none. */
-async function colleagueKey({ sonde }: Pages): Promise<string> {
-  const create = ["keys", "create", "--owner", "ann", "--org", "acme", "--level", "EDITOR"];
+/** Creates an EDITOR key in the organization acme; the client's owner has none. */
+async function colleagueKey({ sonde }: Pages, owner = "ann"): Promise<string> {
+  const create = ["keys", "create", "--owner", owner, "--org", "acme", "--level", "EDITOR"];
   const { stdout } = await runSonde(create, { env: { SONDE_DATA_DIR: sonde.dataDir } });
   return (JSON.parse(stdout) as { readonly api_key: string }).api_key;
 }
@@ -84,16 +84,20 @@ it(
   { timeout: 120_000 },
   async () => {
     await using pages = await startPages();
-    const id = await createShared(pages, { settings: true, org: true });
+    const id = await createShared(pages, { settings: true, stats: true });
     const { page, requested } = await pages.open(`/calls/${id}`, {
       key: await colleagueKey(pages),
     });
     const asked = (): number => requested.filter((url) => url.includes("kind=DAY&limit=57")).length;
-    await page.getByLabel("Which calls").waitFor();
+    const measured = page.getByLabel("Which calls");
+    await measured.waitFor();
+    await pages.client.send("PUT", `/calls/${id}/`, { access: { stats: false } });
+    const before = asked();
+    await measured.selectOption({ index: 1 });
     // A page that asked again and again did so about once in each of these round trips.
     const asks = "fetch('api/2/session/').then((answer) => answer.text())";
     for (let n = 0; n < 100; n += 1) await page.evaluate(asks);
-    expect(asked()).toBeLessThan(5);
+    expect(asked() - before).toBeLessThan(5);
   },
 );
 
@@ -105,6 +109,41 @@ it("someone else's call is not said to have no schedule", { timeout: 120_000 }, 
   await page.getByText("You have not scheduled it. Its owner's deployments are not").waitFor();
   expect(await page.getByText("Not scheduled yet.").count()).toBe(0);
 });
+
+it.each(["ann", "owner"])(
+  "a reader of another organization, '%s', is offered nothing that only members may do",
+  { timeout: 120_000 },
+  async (name) => {
+    await using pages = await startPages();
+    const id = await createShared(pages, { settings: true, org: true });
+    const shared = { meta: { name: "Shared" }, access: { public: true, org: true } };
+    const create = async (path: string): Promise<string> =>
+      (await pages.client.send<{ readonly id: string }>("POST", `/${path}/`, shared)).id;
+    const workflow = await create("workflows");
+    const report = await create("reports");
+    const { page, faults } = await pages.open("/calls", {
+      key: await colleagueKey(pages, name),
+    });
+    const offered = page.getByText(/^(Run now|Deploy|Edit|Delete|Save)$/);
+    const open = async (path: string): Promise<void> => {
+      await page.goto(`${pages.api}/${path}`);
+      await page.getByRole("heading", { name: "Shared", level: 1, exact: true }).waitFor();
+    };
+
+    await open(`calls/${id}`);
+    await page.getByText("The owner does not share the runs of this call with you.").waitFor();
+    expect(await offered.count()).toBe(0);
+    expect(await page.getByText("API Call not found").count()).toBe(0);
+    await open(`workflows/${workflow}`);
+    await page.getByText("Only owner may change it.").waitFor();
+    expect(await offered.count()).toBe(0);
+    await open(`reports/${report}`);
+    expect(await offered.count()).toBe(0);
+    await page.goto(`${pages.api}/calls/${id}/edit`);
+    await page.getByText("Only its owner can change it. You can change a copy.").waitFor();
+    expect(faults).toEqual([]);
+  },
+);
 
 it("a call says which of its parts are not shared", { timeout: 120_000 }, async () => {
   await using pages = await startPages();

@@ -1,4 +1,5 @@
 // Calls the public API with the session of the pages.
+import type { Role } from "../../src/model/access.ts";
 import { now } from "./now.ts";
 import { isReaderAway } from "./reader.ts";
 
@@ -48,10 +49,13 @@ const SESSION = "session/";
 export const send = async <T>(method: Method, path: string, options?: Options): Promise<T> =>
   (await sendVersioned<T>(method, path, options)).object;
 
-/** An object and its version, the value for `If-Match`; null if the API sends none. */
+/** An object as the API answers with it. */
 export interface Versioned<T> {
   readonly object: T;
+  /** The value for `If-Match`; null if the API sends none. */
   readonly version: string | null;
+  /** What the reader is to the object. */
+  readonly role: Role;
 }
 
 /** The last change without a complete answer, and its key: Sonde does not repeat it. */
@@ -121,7 +125,13 @@ export async function sendVersioned<T>(
     return {};
   })) as T & { readonly error_msg?: string };
   if (isAnswered(response) && unanswered?.change === change) unanswered = undefined;
-  if (response.ok) return { object: answer, version: response.headers.get("etag") };
+  if (response.ok)
+    return {
+      object: answer,
+      version: response.headers.get("etag"),
+      // Only owners can change an object: the answer to a change names no role.
+      role: (response.headers.get("sonde-role") ?? "owner") as Role,
+    };
   if (response.status === 401 && path !== SESSION && (await signedOut()))
     return sendVersioned(method, path, options);
   throw new ApiError(

@@ -3,7 +3,7 @@ import type { Call } from "../../src/model/call.ts";
 import { missingOf, send } from "./api.ts";
 import { readAll } from "./lists.ts";
 import { useQuery } from "./queries.ts";
-import { mayRun } from "./session.ts";
+import { isMine, session } from "./session.ts";
 
 /** Calls by id: null for one that the reader may not see. Undefined while they are read. */
 export type CallNames = ReadonlyMap<string, Call | null> | undefined;
@@ -26,11 +26,14 @@ async function callOf(id: string, signal: AbortSignal): Promise<Call | null> {
   }
 }
 
+const isRunnable = ({ meta, access }: Call): boolean =>
+  isMine(meta) || (access.org && session.value?.org != null);
+
 /** Reads every call that the reader's workflows may run, by name. Undefined while they are read. */
 export const useRunnableCalls = (enabled: boolean): readonly Call[] | undefined =>
   useQuery<readonly Call[]>(
     ["calls", "runnable"],
-    async ({ signal }) => (await readByName(signal)).filter(mayRun),
+    async ({ signal }) => (await readByName(signal)).filter(isRunnable),
     { enabled },
   ).data;
 

@@ -4,6 +4,7 @@ import { useRef } from "preact/hooks";
 import { hasLevel } from "../../src/model/access.ts";
 import type { AccessLevel, Principal } from "../../src/model/access.ts";
 import { ApiError, onSignedOut, send } from "./api.ts";
+import type { Versioned } from "./api.ts";
 import { isHeld } from "./history-guard.ts";
 import { now } from "./now.ts";
 
@@ -100,29 +101,28 @@ export async function signOut(): Promise<void> {
 export const has = (level: AccessLevel): boolean =>
   session.value != null && hasLevel(session.value, level);
 
-/** Tells whether the signed-in user owns an object: answers name owners without organization. */
-export const isMine = (meta: { readonly owner: string }): boolean =>
-  session.value?.owner === meta.owner;
+/** Tells whether the signed-in user may change and delete an object. */
+export const mayChange = ({ role }: Versioned<unknown>): boolean =>
+  has("EDITOR") && role === "owner";
 
 /**
  * Tells whether the signed-in user may run and deploy a call or a workflow: its owner may, and the
  * members of the organization that it is shared with; the community never may.
  */
-export const mayRun = (target: Shared): boolean => has("EDITOR") && isInside(target);
+export const mayRun = ({ role }: Versioned<unknown>): boolean => has("EDITOR") && role !== "reader";
 
 /** Tells whether the signed-in user may read a call's results, or its statistics. */
 export const maySee = <P extends "results" | "stats">(
   part: P,
-  call: Shared & { readonly access: Readonly<Record<P, boolean>> },
-): boolean => call.access[part] || isInside(call);
+  { object, role }: Versioned<{ readonly access: Readonly<Record<P, boolean>> }>,
+): boolean => object.access[part] || role !== "reader";
 
-interface Shared {
-  readonly meta: { readonly owner: string };
-  readonly access: { readonly org: boolean };
-}
-
-const isInside = ({ meta, access }: Shared): boolean =>
-  isMine(meta) || (access.org && session.value?.org != null);
+/**
+ * Tells whether an object's owner has the signed-in user's name. In a list, where nothing else says
+ * whose it is, someone of the same name in another organization passes for the user.
+ */
+export const isMine = (meta: { readonly owner: string }): boolean =>
+  session.value?.owner === meta.owner;
 
 /**
  * Tells whether a form offers to share an object with the organization: a key may have none. What

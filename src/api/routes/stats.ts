@@ -57,11 +57,11 @@ export const callOrStat = (deps: EndpointDeps, get: Endpoint): Endpoint =>
     summary: `${get.summary}; with \`kind\`, its statistics of one period`,
     query: { ...STAT_PARAMETERS, kind: optional(STAT_PARAMETERS.kind) },
     answer: Type.Union([get.answer, PeriodStatSchema]),
-    handle: (request) => {
+    async handle(request) {
       const { kind } = request.query;
-      return kind === undefined
-        ? get.handle(request)
-        : periodStat(deps, { ...request, query: { ...request.query, kind } });
+      if (kind === undefined) return get.handle(request);
+      const answer = await periodStat(deps, { ...request, query: { ...request.query, kind } });
+      return { status: 200, answer };
     },
   });
 

@@ -178,8 +178,8 @@ it("describes the headers of answers", async () => {
   const headersOf = (status: string): string[] =>
     Object.keys(get?.responses[status]?.headers ?? {});
   expect(["200", "304", "404", "429", "503"].map(headersOf)).toEqual([
-    ["ETag"],
-    ["ETag"],
+    ["ETag", "Sonde-Role"],
+    ["ETag", "Sonde-Role"],
     [],
     ["Retry-After"],
     ["Retry-After"],

@@ -10,7 +10,7 @@ import { Empty, Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
 import { useVersioned } from "../../queries.ts";
-import { has, isMine } from "../../session.ts";
+import { has, mayChange } from "../../session.ts";
 import "../../styles/call-form.css";
 import { CallEditor } from "./call-editor.tsx";
 import type { SavedCall } from "./call-editor.tsx";
@@ -73,7 +73,7 @@ function StoredCall({ id }: { readonly id: string }) {
       </>
     );
   const { object: call } = read;
-  if (!isMine(call.meta)) return <NotMine call={call} />;
+  if (!mayChange(read)) return <NotMine call={call} />;
   const saved = ({ isToRun }: SavedCall): void => {
     if (isToRun) setRuns((runs ?? 0) + 1);
     else route(pathOf(`calls/${id}`), true);

@@ -4,6 +4,7 @@ import type { Call } from "../../../../src/model/call.ts";
 import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
 import { useAddress } from "../../address.ts";
 import { missingOf } from "../../api.ts";
+import type { ApiError, Versioned } from "../../api.ts";
 import { useLocations } from "../../locations.tsx";
 import type { Place } from "../../places.ts";
 import { now } from "../../now.ts";
@@ -13,9 +14,9 @@ import { DeployDialog } from "../../parts/deploy/deploy-dialog.tsx";
 import { Deployments } from "../../parts/deploy/deploy.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunNow } from "../../parts/run-now.tsx";
-import { useKept, useLast, useRead } from "../../queries.ts";
+import { useKept, useLast, useVersioned } from "../../queries.ts";
 import { filterQuery } from "../../run-filters.ts";
-import { isMine, mayRun, maySee } from "../../session.ts";
+import { mayRun, maySee } from "../../session.ts";
 import "../../styles/call.css";
 import type { Change } from "./answer.ts";
 import { AtAGlance } from "./at-a-glance.tsx";
@@ -38,34 +39,42 @@ export const CallPage = ({ params }: { readonly params: { readonly id: string } 
 );
 
 function Stored({ id }: { readonly id: string }) {
-  const { data: call, error, refetch } = useRead<Call>(["calls", id], `calls/${id}/`);
+  const { data, error, refetch } = useVersioned<Call>(["calls", "stored", id], `calls/${id}/`);
+  if (data) return <Loaded stored={data} gone={missingOf(error)} />;
+  return (
+    <>
+      <PageHead title="Call" above={ABOVE} />
+      {error ? <Fault error={error} retry={refetch} /> : <Loading what="the call" />}
+    </>
+  );
+}
+
+interface LoadedProps {
+  readonly stored: Versioned<Call>;
+  /** It was deleted meanwhile. The cards with forms stay, with what the reader has typed. */
+  readonly gone: ApiError | null;
+}
+
+function Loaded({ stored, gone }: LoadedProps) {
+  const { id, meta } = stored.object;
   const latest = useLatest(id);
   const overview = useOverview(id);
   const places = useLocations();
   const [query] = useAddress();
-  const isSimulated = call?.meta.tags.includes(SIMULATED_TAG) ?? false;
-  const isGrowing = useGrowing(id, isSimulated ? call?.meta.created : undefined);
+  const isSimulated = meta.tags.includes(SIMULATED_TAG);
+  const isGrowing = useGrowing(id, isSimulated ? meta.created : undefined);
   const [isDeploying, setDeploying] = useState(false);
-  if (!call)
-    return (
-      <>
-        <PageHead title="Call" above={ABOVE} />
-        {error ? <Fault error={error} retry={refetch} /> : <Loading what="the call" />}
-      </>
-    );
-  const target = { kind: "call", id, name: call.meta.name } as const;
-  const isRunnable = mayRun(call);
-  const [seesStats, seesRuns] = [maySee("stats", call), maySee("results", call)];
-  // It was deleted meanwhile. The cards with forms stay, with what the reader has typed.
-  const gone = missingOf(error);
+  const target = { kind: "call", id, name: meta.name } as const;
+  const isRunnable = mayRun(stored);
+  const [seesStats, seesRuns] = [maySee("stats", stored), maySee("results", stored)];
   const state = overview.error ? null : overview.data?.now;
   return (
     <>
-      {gone && <PageHead title={call.meta.name} above={ABOVE} />}
+      {gone && <PageHead title={meta.name} above={ABOVE} />}
       <Fault error={gone} />
       {!gone && (
         <CallHead
-          call={call}
+          stored={stored}
           now={state}
           onDeploy={isRunnable ? () => setDeploying(true) : undefined}
         />
@@ -82,7 +91,7 @@ function Stored({ id }: { readonly id: string }) {
       {isRunnable && <RunNow {...target} />}
       <Deployments
         {...target}
-        isOwn={isMine(call.meta)}
+        isOwn={stored.role === "owner"}
         isRunnable={isRunnable && !gone}
         isSimulated={isSimulated}
       />

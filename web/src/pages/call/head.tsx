@@ -1,5 +1,6 @@
 // The head of a call's page: its description, its state and its actions.
 import type { Call } from "../../../../src/model/call.ts";
+import type { Versioned } from "../../api.ts";
 import type { CallNow } from "../../call-overview.ts";
 import { useLocations } from "../../locations.tsx";
 import { DeleteCall } from "../../parts/delete-call.tsx";
@@ -8,23 +9,23 @@ import { CallState } from "../../parts/call-state.tsx";
 import { RunButton } from "../../parts/run-now.tsx";
 import { State } from "../../parts/state.tsx";
 import { Tags } from "../../parts/tags.tsx";
-import { has, isMine } from "../../session.ts";
+import { has, mayChange } from "../../session.ts";
 
 interface CallHeadProps {
-  readonly call: Call;
+  readonly stored: Versioned<Call>;
   /** The call's state at its locations; undefined: not read yet; null: it cannot be read. */
   readonly now: CallNow | null | undefined;
   /** Deploys the call; undefined: the reader may neither run nor deploy it. */
   readonly onDeploy: (() => void) | undefined;
 }
 
-export function CallHead({ call, now, onDeploy }: CallHeadProps) {
-  const { meta } = call;
+export function CallHead({ stored, now, onDeploy }: CallHeadProps) {
+  const { meta } = stored.object;
   return (
     <PageHead
       title={meta.name}
       above={{ to: "calls", name: "Calls" }}
-      note={<Note call={call} now={now} />}
+      note={<Note call={stored.object} now={now} />}
     >
       {onDeploy && (
         <>
@@ -34,12 +35,16 @@ export function CallHead({ call, now, onDeploy }: CallHeadProps) {
           </button>
         </>
       )}
-      <Actions call={call} />
+      <Actions stored={stored} />
     </PageHead>
   );
 }
 
-function Note({ call: { meta, access, request }, now }: Pick<CallHeadProps, "call" | "now">) {
+interface NoteProps extends Pick<CallHeadProps, "now"> {
+  readonly call: Call;
+}
+
+function Note({ call: { meta, access, request }, now }: NoteProps) {
   const places = useLocations();
   return (
     <div class="stack note">
@@ -74,13 +79,13 @@ function sharingOf({ settings, results, stats, org }: Call["access"]): string {
   return circles.length > 0 ? `, shared with ${circles.join(" and ")}` : "";
 }
 
-function Actions({ call }: { readonly call: Call }) {
-  const { id, meta } = call;
+function Actions({ stored }: { readonly stored: Versioned<Call> }) {
+  const { id } = stored.object;
   if (!has("EDITOR")) return null;
-  const mine = isMine(meta);
+  const isChangeable = mayChange(stored);
   return (
     <>
-      {mine && (
+      {isChangeable && (
         <a class="button" href={`calls/${id}/edit`}>
           Edit
         </a>
@@ -88,7 +93,7 @@ function Actions({ call }: { readonly call: Call }) {
       <a class="button" href={`calls/new?from=${id}`}>
         Duplicate
       </a>
-      {mine && <DeleteCall call={call} />}
+      {isChangeable && <DeleteCall call={stored.object} />}
     </>
   );
 }

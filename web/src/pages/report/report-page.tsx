@@ -7,7 +7,7 @@ import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { invalidate, useVersioned } from "../../queries.ts";
-import { has, isMine } from "../../session.ts";
+import { has, mayChange } from "../../session.ts";
 import "../../styles/reports.css";
 import { ReportForm } from "./report-form.tsx";
 import { ReportView } from "./report-view.tsx";
@@ -56,17 +56,11 @@ function Stored({ id, isEdited = false }: { readonly id: string; readonly isEdit
         {!error && <Loading what="the report" />}
       </>
     );
-  const mayChange = has("EDITOR") && isMine(data.object.meta);
-  if (!isEdited) return <ReportView report={data.object} mayChange={mayChange} />;
-  return <Edit stored={data} mayChange={mayChange} />;
+  if (!isEdited) return <ReportView report={data.object} mayChange={mayChange(data)} />;
+  return <Edit stored={data} />;
 }
 
-interface EditProps {
-  readonly stored: Versioned<Report>;
-  readonly mayChange: boolean;
-}
-
-function Edit({ stored, mayChange }: EditProps) {
+function Edit({ stored }: { readonly stored: Versioned<Report> }) {
   const route = useRouteFromHere();
   const { id, meta } = stored.object;
   const back = (): void => void route(pathOf(`reports/${id}`), true);
@@ -78,7 +72,7 @@ function Edit({ stored, mayChange }: EditProps) {
   return (
     <>
       <PageHead title={`Edit ${meta.name}`} above={{ to: `reports/${id}`, name: meta.name }} />
-      {mayChange ? (
+      {mayChange(stored) ? (
         <ReportForm stored={stored} onSaved={saved} onCancel={back} />
       ) : (
         <p class="notice">Only {meta.owner} may change this report, with an EDITOR or OWNER key.</p>

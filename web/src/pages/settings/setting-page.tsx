@@ -10,7 +10,7 @@ import { NeedsLevel } from "../../parts/needs-level.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { invalidate, useRead, useVersioned } from "../../queries.ts";
-import { has, isMine } from "../../session.ts";
+import { has, mayChange } from "../../session.ts";
 import "../../styles/settings.css";
 import { SettingFacts } from "./setting-facts.tsx";
 import { SettingForm } from "./setting-form.tsx";
@@ -58,7 +58,7 @@ function StoredSetting({ id }: { readonly id: string }) {
       </>
     );
   const { meta, unreadable } = data.object;
-  const isWritable = has("EDITOR") && isMine(meta);
+  const isWritable = mayChange(data);
   const deleted = async (): Promise<void> => {
     route(pathOf("settings"), true);
     await invalidate(["settings"]);

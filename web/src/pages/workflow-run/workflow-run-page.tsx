@@ -8,7 +8,7 @@ import { announce } from "../../announcement.tsx";
 import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { formatTime, Time } from "../../parts/time.tsx";
-import { useRead } from "../../queries.ts";
+import { useVersioned } from "../../queries.ts";
 import { mayRun } from "../../session.ts";
 import "../../styles/workflow.css";
 import { Steps } from "../../parts/steps.tsx";
@@ -52,10 +52,11 @@ function useRun(id: string) {
 
 function Run({ run }: { readonly run: WorkflowOutcome }) {
   const { meta, results } = run;
-  const { data: workflow } = useRead<Workflow>(
-    ["workflows", meta.workflow_id, "plain"],
+  const { data: stored } = useVersioned<Workflow>(
+    ["workflows", "stored", meta.workflow_id],
     `workflows/${meta.workflow_id}/`,
   );
+  const workflow = stored?.object;
   const ids = isInFlight(meta)
     ? (workflow?.workflow.call_ids ?? [])
     : results.map((result) => result.meta.call_id);
@@ -78,7 +79,7 @@ function Run({ run }: { readonly run: WorkflowOutcome }) {
       ) : (
         <>
           <StepsCard run={run} calls={calls} />
-          <ContextCard run={run} mayRead={workflow !== undefined && mayRun(workflow)} />
+          <ContextCard run={run} mayRead={stored !== undefined && mayRun(stored)} />
           <Passed run={run} calls={calls} workflow={workflow} />
         </>
       )}

@@ -1,15 +1,16 @@
 // A workflow for those who may not change it.
 import type { Workflow } from "../../../../src/model/workflow.ts";
+import type { Versioned } from "../../api.ts";
 import { Fact } from "../../parts/fact.tsx";
 import { Tags } from "../../parts/tags.tsx";
 import { Time } from "../../parts/time.tsx";
-import { isMine } from "../../session.ts";
 import { Steps } from "../../parts/steps.tsx";
 
-export function Reading({ workflow: { meta, access, workflow } }: { readonly workflow: Workflow }) {
+export function Reading({ stored: { object, role } }: { readonly stored: Versioned<Workflow> }) {
+  const { meta, access, workflow } = object;
   return (
     <>
-      {!isMine(meta) && (
+      {role !== "owner" && (
         <p class="notice">
           {meta.owner} shares this workflow {access.public ? "with everyone" : "with you"}. Only{" "}
           {meta.owner} may change it.
@@ -25,18 +26,14 @@ export function Reading({ workflow: { meta, access, workflow } }: { readonly wor
         </section>
         <section class="card" aria-labelledby="workflow-details">
           <h2 id="workflow-details">Details</h2>
-          <Facts workflow={{ meta, access, workflow }} />
+          <Facts workflow={object} />
         </section>
       </div>
     </>
   );
 }
 
-const Facts = ({
-  workflow: { meta, access, workflow },
-}: {
-  readonly workflow: Omit<Workflow, "id">;
-}) => (
+const Facts = ({ workflow: { meta, access, workflow } }: { readonly workflow: Workflow }) => (
   <dl class="facts run-facts">
     <Fact name="Stop on failure">{workflow.stop_on_failure ? "Yes" : "No"}</Fact>
     <Fact name="Cookies">{workflow.handle_cookies ? "Carried" : "Not carried"}</Fact>

@@ -11,7 +11,7 @@ import { Fault, Loading } from "../../parts/notice.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { RunButton, RunNow } from "../../parts/run-now.tsx";
 import { invalidate, useVersioned } from "../../queries.ts";
-import { has, isMine, mayRun } from "../../session.ts";
+import { has, mayChange, mayRun } from "../../session.ts";
 import "../../styles/workflow.css";
 import { Editor } from "./editor.tsx";
 import { Reading } from "./reading.tsx";
@@ -60,8 +60,9 @@ function Loaded({ stored }: { readonly stored: Versioned<Workflow> }) {
   const route = useRouteFromHere();
   const { id, meta } = stored.object;
   const target = { kind: "workflow", id, name: meta.name } as const;
-  const mayChange = has("EDITOR") && isMine(meta);
-  const isRunnable = mayRun(stored.object);
+  const isChangeable = mayChange(stored);
+  const isRunnable = mayRun(stored);
+  const isOwn = stored.role === "owner";
   const [isDeploying, setDeploying] = useState(false);
   return (
     <>
@@ -74,7 +75,7 @@ function Loaded({ stored }: { readonly stored: Versioned<Workflow> }) {
             </button>
           </>
         )}
-        {mayChange && (
+        {isChangeable && (
           <DeleteButton
             what={`the workflow "${meta.name}"`}
             path={`workflows/${id}/`}
@@ -86,9 +87,9 @@ function Loaded({ stored }: { readonly stored: Versioned<Workflow> }) {
           />
         )}
       </PageHead>
-      {mayChange ? <Editor stored={stored} /> : <Reading workflow={stored.object} />}
+      {isChangeable ? <Editor stored={stored} /> : <Reading stored={stored} />}
       {isRunnable && <RunNow {...target} />}
-      {(isRunnable || isMine(meta)) && <Deployments {...target} isOwn={isMine(meta)} />}
+      {(isRunnable || isOwn) && <Deployments {...target} isOwn={isOwn} />}
       <Runs workflowId={id} isRunnable={isRunnable} />
       {isDeploying && <DeployDialog target={target} onClose={() => setDeploying(false)} />}
     </>
