@@ -1,7 +1,15 @@
 // The pages of an owner with more objects than the longest page of the interface has.
+import { randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { runSonde } from "../support/process.ts";
+import { openFolder } from "../support/data-folder.ts";
+import { storeInsight, WEEK_MS } from "../support/insights.ts";
+import { makeFolder, runSonde } from "../support/process.ts";
 import { startPages } from "../support/pages.ts";
+import { aCall } from "../support/runs.ts";
+import { periodStart } from "../../src/model/periods.ts";
 
 /** One more than the longest page of the interface. */
 const MANY = 1001;
@@ -101,6 +109,12 @@ const IS_FILLED = `(() => {
   return bottomOf([...(table?.querySelectorAll("[data-row]") ?? [])].at(-1)) > bottomOf(table);
 })()`;
 
+/** Returns the addresses that a print of the page links to. */
+async function printedLinks(page: Page): Promise<string[]> {
+  const print = (await page.pdf()).toString("latin1");
+  return [...print.matchAll(/URI \((.*?)\)/g)].map(([, url = ""]) => url);
+}
+
 it("the list of calls prints those out of view, too", { timeout: 120_000 }, async () => {
   await using pages = await startPages();
   const { client, api } = pages;
@@ -113,8 +127,7 @@ it("the list of calls prints those out of view, too", { timeout: 120_000 }, asyn
   const inView = await rows.count();
   expect(inView).toBeGreaterThan(0);
   expect(inView).toBeLessThan(calls.length);
-  const print = (await page.pdf()).toString("latin1");
-  const links = [...print.matchAll(/URI \((.*?)\)/g)].map(([, url]) => url);
+  const links = await printedLinks(page);
   expect(links).toHaveLength(calls.length);
   expect(new Set(links)).toEqual(new Set(calls));
   await expect.poll(() => rows.count()).toBe(inView);
@@ -126,5 +139,41 @@ it("the list of calls prints those out of view, too", { timeout: 120_000 }, asyn
   await page.evaluate('dispatchEvent(new Event("beforeprint"))');
   await page.getByText("Only the first 1,000 rows are printed.", { exact: true }).waitFor();
   expect(await rows.count()).toBe(MANY - 1);
+  expect(faults).toEqual([]);
+});
+
+it("a report and the ranking print the rows that they do not show", async () => {
+  const count = 130;
+  using folder = makeFolder();
+  const masterKey = randomBytes(32);
+  mkdirSync(folder.dataDir, { recursive: true });
+  writeFileSync(join(folder.dataDir, "master-key"), masterKey.toString("base64"));
+  const store = await openFolder(folder, masterKey);
+  const start = periodStart("WEEK", await store.now()) - WEEK_MS;
+  const of = { owner: "owner", org: null };
+  const calls = Array.from({ length: count }, () => aCall({ owner: of.owner }));
+  const scores = new Set<string>();
+  for (const call of calls) {
+    await store.documents.insert(call);
+    scores.add(await storeInsight(store, { call_id: call.id, of, start }));
+  }
+  await store.close();
+  await using pages = await startPages({ env: { SONDE_DATA_DIR: folder.dataDir } });
+  const rows = calls.map(({ id }) => ({ call_id: id, location_id: "local" }));
+  const body = { meta: { name: "Long" }, groups: [{ name: "All", rows }] };
+  const { id } = await pages.client.send<{ id: string }>("POST", "/reports/", body);
+
+  const { page, faults } = await pages.open(`/reports/${id}`);
+  const shown = page.locator("tbody tr");
+  const printed = async (place: string): Promise<Set<string>> => {
+    await expect.poll(() => shown.count()).toBe(100);
+    const found = await printedLinks(page);
+    await expect.poll(() => shown.count()).toBe(100);
+    const start = `${pages.api}/${place}/`;
+    return new Set(found.flatMap((url) => (url.startsWith(start) ? url.slice(start.length) : [])));
+  };
+  expect(await printed("calls")).toEqual(new Set(calls.map((call) => call.id)));
+  await page.goto(`${pages.api}/insights`);
+  expect(await printed("insights")).toEqual(scores);
   expect(faults).toEqual([]);
 });

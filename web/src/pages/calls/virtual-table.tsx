@@ -9,8 +9,9 @@ import {
 } from "@tanstack/virtual-core";
 import type { Range } from "@tanstack/virtual-core";
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CallOverview } from "../../call-overview.ts";
+import { CutNote, MOST_PRINTED, usePrinting } from "../../parts/printing.tsx";
 import "../../styles/virtual-table.css";
 import { moved, useFocus, useFocusedRow } from "./row-focus.ts";
 import type { Selection } from "./selection.ts";
@@ -53,24 +54,6 @@ const keepPlace = (place: Place): void => history.replaceState({ place }, "");
 
 /** The size in pixels before the first measurement. */
 const FIRST_VIEW = { width: 1000, height: 700 };
-
-/** Browsers hang for many seconds while they lay out more. */
-const MOST_PRINTED = 1000;
-
-/** Paper does not scroll: it needs all rows. */
-function usePrinting(): boolean {
-  const [isPrinting, setPrinting] = useState(false);
-  useEffect(() => {
-    const follow = ({ type }: Event): void => setPrinting(type === "beforeprint");
-    addEventListener("beforeprint", follow);
-    addEventListener("afterprint", follow);
-    return () => {
-      removeEventListener("beforeprint", follow);
-      removeEventListener("afterprint", follow);
-    };
-  }, []);
-  return isPrinting;
-}
 
 function useVirtualizer(rows: readonly CallOverview[], rowHeight: number, top: number) {
   const count = rows.length;
@@ -159,7 +142,7 @@ export function VirtualTable(props: VirtualTableProps) {
           );
         })}
       </div>
-      {isCut && <p>Only the first {items.length.toLocaleString("en")} rows are printed.</p>}
+      {isCut && <CutNote />}
     </div>
   );
 }

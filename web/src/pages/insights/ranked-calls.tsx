@@ -5,13 +5,14 @@ import { useAddress } from "../../address.ts";
 import { speedOf } from "../../insights.ts";
 import type { RankedCall } from "../../insights.ts";
 import { Band } from "../../parts/band.tsx";
+import { CutNote, MOST_PRINTED, usePrinting } from "../../parts/printing.tsx";
 import { ScrollRegion } from "../../parts/scroll-region.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { nameOfPeriod, wordOf } from "../../periods.ts";
 import { matches } from "../../search.ts";
 import { ScoreTrend } from "./score-trend.tsx";
 
-/** How many more rows are drawn at a time. */
+/** How many more rows are drawn at a time, unless they are printed. */
 const SHOWN = 100;
 
 interface RankedCallsProps {
@@ -26,6 +27,7 @@ interface RankedCallsProps {
 export function RankedCalls({ kind, latest, calls, places, isOld }: RankedCallsProps) {
   const [{ q: sought = "" }, change] = useAddress();
   const [count, setCount] = useState(SHOWN);
+  const isPrinting = usePrinting();
   const found = calls.filter(({ api_name, api_url }) => matches([api_name, api_url], sought));
   return (
     <>
@@ -43,13 +45,14 @@ export function RankedCalls({ kind, latest, calls, places, isOld }: RankedCallsP
         <table class="ranking">
           <Head kind={kind} />
           <tbody>
-            {found.slice(0, count).map((call) => (
+            {found.slice(0, isPrinting ? MOST_PRINTED : count).map((call) => (
               <Row key={call.id} {...{ kind, latest, call }} place={places.get(call.id)} />
             ))}
           </tbody>
         </table>
       </ScrollRegion>
       {found.length === 0 && <p class="muted">No call has these words in its name or URL.</p>}
+      {isPrinting && found.length > MOST_PRINTED && <CutNote />}
       {found.length > count && (
         <button class="button no-print" type="button" onClick={() => setCount(count + SHOWN)}>
           Show more of the {formatCount(found.length)} calls

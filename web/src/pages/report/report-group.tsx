@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { PhaseBar, PhaseLegend, sumOfPhases } from "../../parts/phase-bar.tsx";
+import { usePrinting } from "../../parts/printing.tsx";
 import { ScrollRegion } from "../../parts/scroll-region.tsx";
 import { marksOf } from "../../reports.ts";
 import type {
@@ -14,7 +15,7 @@ import type {
   ReportPeriod,
 } from "../../reports.ts";
 
-/** How many rows are drawn until the reader asks for all. */
+/** How many rows are drawn until the reader asks for all, or prints them. */
 const SHOWN = 100;
 const NOTHING: ReportEntry = { stat: null, adv_stat: null };
 
@@ -29,6 +30,7 @@ export function ReportGroup({ group, period, isOld }: ReportGroupProps) {
   const { name, rows, totals } = group;
   const places = useLocations();
   const [isWhole, setWhole] = useState(rows.length <= SHOWN);
+  const isPrinting = usePrinting();
   const entries = rows.map(({ stats }) => stats[0] ?? NOTHING);
   const marks = marksOf(entries, period.by);
   const longest = Math.max(1, ...entries.map(({ adv_stat }) => longestOf(adv_stat)));
@@ -44,7 +46,7 @@ export function ReportGroup({ group, period, isOld }: ReportGroupProps) {
             <table class="side-by-side blocks">
               <Head type={period.type} by={period.by} />
               <tbody>
-                {rows.slice(0, isWhole ? undefined : SHOWN).map((row, at) => (
+                {rows.slice(0, isWhole || isPrinting ? undefined : SHOWN).map((row, at) => (
                   <tr key={at}>
                     <th scope="row" class="call whole">
                       <a href={`calls/${row.call_id}`}>{row.name}</a>
