@@ -4,6 +4,7 @@ import {
   bandOfEntry,
   formatShare,
   historyOf,
+  latestOf,
   neighboursOf,
   placesOf,
   speedOf,
@@ -18,6 +19,18 @@ it("gives equal scores the better place, and none to calls without a score", () 
   const calls = [ranked("few", 0, null), ranked("c", 700), ranked("a", 900), ranked("b", 900)];
   const places = placesOf([...calls, ranked("d", 0, "poor")]);
   expect(Object.fromEntries(places)).toEqual({ a: 1, b: 1, c: 3, d: 4 });
+});
+
+it("ranks the calls with a report for the latest period, like the interface", () => {
+  const [old, first, second] = [ranked("old", 990), ranked("a", 900), ranked("b", 800)];
+  const now = { most_recent: "2026-11-23T00:00:00Z" };
+  const calls = [
+    { ...old, most_recent: "2026-11-16T00:00:00Z" },
+    { ...first, ...now },
+  ];
+  const latest = latestOf([...calls, { ...second, ...now }]);
+  expect(latest.start).toBe(Date.UTC(2026, 10, 23));
+  expect(Object.fromEntries(placesOf(latest.calls))).toEqual({ a: 1, b: 2 });
 });
 
 it("has a place in the history for each period, with or without a report", () => {

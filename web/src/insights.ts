@@ -103,6 +103,12 @@ export function speedOf({
   return ms > before ? "slower" : "faster";
 }
 
+/** Returns the latest period of any call, and the calls that have a report for it. */
+export function latestOf(calls: readonly RankedCall[]) {
+  const start = Math.max(...calls.map((call) => Date.parse(call.most_recent)));
+  return { start, calls: calls.filter((call) => Date.parse(call.most_recent) === start) };
+}
+
 /** Ranks the scored calls, by id: 1 is the best, equal scores share a place. */
 export function placesOf(calls: readonly RankedCall[]): ReadonlyMap<string, number> {
   const scored = calls.filter(({ band }) => band !== null).toSorted((a, b) => b.score - a.score);

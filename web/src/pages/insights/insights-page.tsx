@@ -6,7 +6,7 @@ import { periodEnd } from "../../../../src/model/periods.ts";
 import { BANDS, FEWEST_CALLS, GOOD_FROM, FAIR_FROM } from "../../../../src/model/score.ts";
 import { useAddress } from "../../address.ts";
 import { withQuery } from "../../api.ts";
-import { LEAST_CHANGE, placesOf } from "../../insights.ts";
+import { LEAST_CHANGE, latestOf, placesOf } from "../../insights.ts";
 import type { RankedCall, Ranking } from "../../insights.ts";
 import { now } from "../../now.ts";
 import { Band } from "../../parts/band.tsx";
@@ -144,7 +144,7 @@ interface ScoresProps {
 
 function Scores({ kind, ranking, isOld }: ScoresProps) {
   const { results } = ranking;
-  const latest = Math.max(...results.map((call) => Date.parse(call.most_recent)));
+  const { start: latest, calls } = latestOf(results);
   return (
     <section class="card">
       <header>
@@ -155,9 +155,9 @@ function Scores({ kind, ranking, isOld }: ScoresProps) {
               <span key={part}>{part}</span>
             ))}
         </h2>
-        <Bands calls={results} />
+        <Bands calls={calls} />
       </header>
-      <RankedCalls {...{ kind, latest, isOld }} calls={results} places={placesOf(results)} />
+      <RankedCalls {...{ kind, latest, isOld }} calls={results} places={placesOf(calls)} />
     </section>
   );
 }

@@ -20,6 +20,7 @@ interface RankedCallsProps {
   /** The start of the latest period of any call, in epoch milliseconds. */
   readonly latest: number;
   readonly calls: readonly RankedCall[];
+  /** By id, those of the calls with a score for that period. */
   readonly places: ReadonlyMap<string, number>;
   readonly isOld: boolean;
 }
