@@ -221,6 +221,16 @@ it("ranks calls that were not made, or never passed, without measures that they 
   expect(await trend.locator("rect").last().getAttribute("class")).toBe("none");
 });
 
+it("shows what is sought in a ranking, however short it is", async () => {
+  const { page } = await pages.open("/insights?q=kitten");
+  await page.getByText("No call has these words in its name or URL.").waitFor();
+  const search = page.getByLabel("Find a call");
+  expect(await search.inputValue()).toBe("kitten");
+  await search.fill("");
+  await page.getByRole("row", { name: "Silent" }).waitFor();
+  expect(await search.evaluate((field) => field.matches(":focus"))).toBe(true);
+});
+
 it("does not call runs made that were missed", async () => {
   const { page } = await pages.open(`/calls/${neverMade}`);
   const card = page.locator("section.card", { hasText: "Result of the runs" });

@@ -1,5 +1,5 @@
 // The calls of a ranking, as a table.
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import { useAddress } from "../../address.ts";
 import { speedOf } from "../../insights.ts";
@@ -27,12 +27,14 @@ interface RankedCallsProps {
 
 export function RankedCalls({ kind, latest, calls, places, isOld }: RankedCallsProps) {
   const [{ q: sought = "" }, change] = useAddress();
+  const wasSought = useRef(false);
+  wasSought.current ||= sought !== "";
   const [count, setCount] = useState(SHOWN);
   const isPrinting = usePrinting();
   const found = calls.filter(({ api_name, api_url }) => matches([api_name, api_url], sought));
   return (
     <>
-      {calls.length > SHOWN && (
+      {(calls.length > SHOWN || wasSought.current) && (
         <label class="field no-print">
           Find a call
           <input
