@@ -140,8 +140,8 @@ const Groups = ({ groups, change, faultAt, isStored }: GroupsProps) => (
       </button>
       {isStored && (
         <span class="muted small">
-          Rows of calls whose statistics you may no longer see are not listed here. Saving changed
-          groups removes them.
+          Rows of calls whose statistics you may no longer see are not listed here. They stay unless
+          you remove their group.
         </span>
       )}
     </div>
