@@ -210,7 +210,7 @@ it(
   },
 );
 
-it("the rank of somebody else's call is said to be among that owner's calls", async () => {
+it("somebody else's call is ranked among that owner's calls, and is no link", async () => {
   const [best] = await rankOf("weekly=1");
   if (!best) throw new Error("the history has four calls");
   await pages.client.send("PUT", `/calls/${best.id}/`, { access: { stats: true } });
@@ -222,6 +222,11 @@ it("the rank of somebody else's call is said to be among that owner's calls", as
   const rank = page.locator("dt", { hasText: /^Rank among/ });
   expect(await rank.innerText()).toBe("Rank among its owner's calls");
   expect(await rank.locator("+ dd").innerText()).toBe("1");
+  const links = 'main a:is([href^="calls/"], [href^="results/"])';
+  await expect.poll(() => page.locator(links).count()).toBe(0);
+  expect(await page.getByRole("table", { name: "Worst hours" }).count()).toBe(1);
+  const own = await pages.open(`/insights/${best.insights_id}`);
+  await own.page.getByRole("table", { name: "Worst hours" }).getByRole("link").first().waitFor();
 });
 
 const csvOf = async (page: Page): Promise<readonly string[]> => {

@@ -76,8 +76,13 @@ function Latest({ report, result }: ReportProps & { readonly result: ResultCode 
   );
 }
 
-export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
+export function SlowestCalls({ report: { call_id, outliers, parts } }: ReportProps) {
   const places = useLocations();
+  const { error } = useRead(
+    ["insights", "results of", call_id],
+    outliers.length > 0 ? withQuery(`calls/${call_id}/results/`, { limit: 1 }) : undefined,
+  );
+  const isShared = !missingOf(error);
   return (
     <section class="card">
       <h2>Outliers, slowest first</h2>
@@ -101,7 +106,7 @@ export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
               {outliers.map(({ result_id, time, location_id, latency }) => (
                 <tr key={result_id}>
                   <th scope="row" class="whole">
-                    <a href={`results/${result_id}`}>
+                    <a href={isShared ? `results/${result_id}` : undefined}>
                       <Time at={time} />
                     </a>
                   </th>
@@ -119,7 +124,14 @@ export function SlowestCalls({ report: { outliers, parts } }: ReportProps) {
   );
 }
 
-export const WorstHours = ({ report: { call_id, worst_hours } }: ReportProps) => (
+interface WorstHoursProps extends ReportProps {
+  /** Whether the reader may see the call. */
+  readonly isLinked: boolean;
+}
+
+const hourAt = (call_id: string, start: number): string => callAt(call_id, start, start + HOUR_MS);
+
+export const WorstHours = ({ report: { call_id, worst_hours }, isLinked }: WorstHoursProps) => (
   <section class="card">
     <h2>Worst hours</h2>
     {worst_hours.length === 0 ? (
@@ -142,7 +154,7 @@ export const WorstHours = ({ report: { call_id, worst_hours } }: ReportProps) =>
             {worst_hours.map(({ time, made, passed, mean_test_length }) => (
               <tr key={time}>
                 <th scope="row" class="whole">
-                  <a href={callAt(call_id, Date.parse(time), Date.parse(time) + HOUR_MS)}>
+                  <a href={isLinked ? hourAt(call_id, Date.parse(time)) : undefined}>
                     <Time at={time} />
                   </a>
                 </th>

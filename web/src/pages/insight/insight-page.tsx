@@ -1,5 +1,6 @@
 // One report: the score of a call over a closed week or month, and its explanation.
 import { periodEnd } from "../../../../src/model/periods.ts";
+import { useCalls } from "../../call-names.ts";
 import { callAt, neighboursOf } from "../../insights.ts";
 import type { InsightReport } from "../../insights.ts";
 import { Fault, Loading } from "../../parts/notice.tsx";
@@ -22,6 +23,7 @@ export function InsightPage({ params }: { readonly params?: { readonly id: strin
   const { data, error, refetch } = useRead<InsightReport>(["insights", id], path(id));
   const before = data?.change?.insights_id;
   const { data: previous } = useRead<InsightReport>(["insights", before], before && path(before));
+  const call = useCalls(data ? [data.call_id] : [])?.get(data?.call_id ?? "");
   if (!data || !around)
     return (
       <>
@@ -39,9 +41,11 @@ export function InsightPage({ params }: { readonly params?: { readonly id: strin
         above={{ to: kind === "WEEK" ? "insights" : "insights?kind=month", name: "Insights" }}
         note={`${nameOfPeriod(kind, start)}, in UTC`}
       >
-        <a class="button no-print" href={callAt(data.call_id, start, periodEnd(kind, start))}>
-          The call in this {wordOf(kind)}
-        </a>
+        {call !== null && (
+          <a class="button no-print" href={callAt(data.call_id, start, periodEnd(kind, start))}>
+            The call in this {wordOf(kind)}
+          </a>
+        )}
         <button class="button no-print" type="button" onClick={() => print()}>
           Print
         </button>
@@ -56,7 +60,7 @@ export function InsightPage({ params }: { readonly params?: { readonly id: strin
       <div class="columns">
         <div class="stack">
           <Failures report={data} />
-          <WorstHours report={data} />
+          <WorstHours report={data} isLinked={call !== null} />
         </div>
         <div class="stack">
           <SlowestCalls report={data} />
