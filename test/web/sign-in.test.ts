@@ -30,8 +30,13 @@ it(
     const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, document.cookie])");
     expect(kept).not.toContain(KEY);
 
+    await expect.poll(() => page.title()).toBe("Calls · Sonde");
+    await page.goto(`${api}/no-such-page`);
+    await expect.poll(() => page.title()).toBe("Page not found · Sonde");
+
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByLabel("API key").waitFor();
+    await expect.poll(() => page.title()).toBe("Sign in · Sonde");
     const again = await fetch(`${api}/api/2/session/`, {
       headers: { cookie: `${cookie?.name}=${cookie?.value}` },
     });

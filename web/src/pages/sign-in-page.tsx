@@ -7,6 +7,7 @@ import { KeyForm } from "../parts/key-form.tsx";
 import { Logo } from "../parts/logo.tsx";
 import { Fault } from "../parts/notice.tsx";
 import { readSession, signIn } from "../session.ts";
+import { useTitle } from "../title.ts";
 
 const LINK_FAULT = "This link has been used, has expired, or is incomplete.";
 
@@ -23,6 +24,7 @@ async function follow(code: string): Promise<void> {
 }
 
 export function SignInPage() {
+  useTitle("Sign in");
   const [fault, setFault] = useState<string>();
   const { path, route } = useLocation();
   const arrive = (): void => {

@@ -4,6 +4,7 @@ import type { ComponentChildren, ComponentType } from "preact";
 import { lazy } from "preact-iso";
 import { useEffect, useState } from "preact/hooks";
 import { liveState } from "../events.ts";
+import { useTitle } from "../title.ts";
 import { Loading } from "./notice.tsx";
 
 type Load<Props> = () => Promise<ComponentType<Props>>;
@@ -89,18 +90,20 @@ export class PageBoundary extends Component<BoundaryProps, { readonly error: Err
   }
 }
 
-const PageFault = ({
-  title,
-  children,
-}: {
+interface PageFaultProps {
   readonly title: string;
   readonly children: ComponentChildren;
-}) => (
-  <div class="empty" role="alert">
-    <h1>{title}</h1>
-    <p>{children}</p>
-    <button class="button" type="button" onClick={() => location.reload()}>
-      Reload
-    </button>
-  </div>
-);
+}
+
+function PageFault({ title, children }: PageFaultProps) {
+  useTitle(title);
+  return (
+    <div class="empty" role="alert">
+      <h1>{title}</h1>
+      <p>{children}</p>
+      <button class="button" type="button" onClick={() => location.reload()}>
+        Reload
+      </button>
+    </div>
+  );
+}

@@ -1,7 +1,6 @@
 // The head of a page: its title and actions.
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
-import { inOneDirection } from "../direction.ts";
+import { useTitle } from "../title.ts";
 
 interface PageHeadProps {
   readonly title: string;
@@ -14,9 +13,7 @@ interface PageHeadProps {
 }
 
 export function PageHead({ title, above, note, children }: PageHeadProps) {
-  useEffect(() => {
-    document.title = `${inOneDirection(title)} · Sonde`;
-  }, [title]);
+  useTitle(title);
   return (
     <div class="page-head">
       <div>
