@@ -6,6 +6,7 @@ import {
   historyOf,
   latestOf,
   neighboursOf,
+  nextScoresAt,
   placesOf,
   speedOf,
 } from "../../web/src/insights.ts";
@@ -31,6 +32,14 @@ it("ranks the calls with a report for the latest period, like the interface", ()
   const latest = latestOf([...calls, { ...second, ...now }]);
   expect(latest.start).toBe(Date.UTC(2026, 10, 23));
   expect(Object.fromEntries(placesOf(latest.calls))).toEqual({ a: 1, b: 2 });
+});
+
+it.each([
+  ["2026-11-22T23:59:59Z", "2026-11-23T00:10:00Z"],
+  ["2026-11-23T00:09:59Z", "2026-11-23T00:10:00Z"],
+  ["2026-11-23T00:10:00Z", "2026-11-30T00:10:00Z"],
+])("at %s, the next scores arrive at %s", (now, at) => {
+  expect(nextScoresAt("WEEK", Date.parse(now))).toBe(Date.parse(at));
 });
 
 it("has a place in the history for each period, with or without a report", () => {

@@ -1,6 +1,6 @@
 // Insights reports as the API returns them, and values derived from them.
 import type { Explanation, PartExplanation } from "../../src/model/insight-explanation.ts";
-import { insightId, parseInsightId } from "../../src/model/insight.ts";
+import { INSIGHT_DELAY_MS, insightId, parseInsightId } from "../../src/model/insight.ts";
 import type {
   HourInsight,
   InsightDetails,
@@ -102,6 +102,10 @@ export function speedOf({
   if (by < LEAST_CHANGE.ms || by < (before * LEAST_CHANGE.percent) / 100) return undefined;
   return ms > before ? "slower" : "faster";
 }
+
+/** Returns when the next scores arrive, in epoch milliseconds. */
+export const nextScoresAt = (kind: InsightKind, now: number): number =>
+  periodEnd(kind, now - INSIGHT_DELAY_MS) + INSIGHT_DELAY_MS;
 
 /** Returns the latest period of any call, and the calls that have a report for it. */
 export function latestOf(calls: readonly RankedCall[]) {

@@ -1,12 +1,10 @@
 // The ranking of calls by their scores for the latest closed weeks or months.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { InsightKind } from "../../../../src/model/insight.ts";
-import { INSIGHT_DELAY_MS } from "../../../../src/model/insight.ts";
-import { periodEnd } from "../../../../src/model/periods.ts";
 import { BANDS, FEWEST_CALLS, GOOD_FROM, FAIR_FROM } from "../../../../src/model/score.ts";
 import { useAddress } from "../../address.ts";
 import { withQuery } from "../../api.ts";
-import { LEAST_CHANGE, latestOf, placesOf } from "../../insights.ts";
+import { LEAST_CHANGE, latestOf, nextScoresAt, placesOf } from "../../insights.ts";
 import type { RankedCall, Ranking } from "../../insights.ts";
 import { now } from "../../now.ts";
 import { Band } from "../../parts/band.tsx";
@@ -115,12 +113,11 @@ const Controls = ({ view: { kind, order, withShared }, change }: ControlsProps) 
 
 function NoScores({ kind }: { readonly kind: InsightKind }) {
   const unit = wordOf(kind);
-  const first = periodEnd(kind, now()) + INSIGHT_DELAY_MS;
   return (
     <Empty title={`No scored ${unit}s yet`}>
       <p>
         The first scores arrive ten minutes after the {unit} closes, at{" "}
-        <strong>{formatTime(first)}</strong>, for every call that ran in it.
+        <strong>{formatTime(nextScoresAt(kind, now()))}</strong>, for every call that ran in it.
       </p>
       <p>
         For {unit}s that have already closed:{" "}
