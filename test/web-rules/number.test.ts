@@ -1,6 +1,6 @@
 // Numbers with their units, as the pages show them.
 import { expect, it } from "vitest";
-import { formatPercent } from "../../web/src/number.ts";
+import { formatMs, formatPercent } from "../../web/src/number.ts";
 
 it.each([
   [100, "100 %"],
@@ -13,4 +13,14 @@ it.each([
   [null, "–"],
 ])("shows %s percent as %s", (percent, text) => {
   expect(formatPercent(percent)).toBe(text);
+});
+
+it.each([
+  [12.34, "12.3 ms"],
+  [-12.34, "−12.3 ms"],
+  [-1500, "−1.50 s"],
+  [-3_600_000, "−3600.0 s"],
+  [null, "–"],
+])("shows %s milliseconds as %s", (ms, text) => {
+  expect(formatMs(ms)).toBe(text);
 });

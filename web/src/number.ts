@@ -4,6 +4,7 @@ import { percentText } from "../../src/model/percent.ts";
 /** Milliseconds: `0.42 ms`, `12.3 ms`, `1.24 s`, whole ones `6 ms`; an en dash for none. */
 export function formatMs(ms: number | null | undefined): string {
   if (ms == null) return "–";
+  if (ms < 0) return `−${formatMs(-ms)}`;
   if (ms >= 10_000) return `${(ms / 1000).toFixed(1)} s`;
   if (ms >= 1000) return `${(ms / 1000).toFixed(2)} s`;
   if (ms >= 100 || Number.isInteger(ms)) return `${ms.toFixed(0)} ms`;
