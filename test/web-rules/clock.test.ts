@@ -1,6 +1,13 @@
 // Instants as days and clock times.
 import { expect, it, onTestFinished, vi } from "vitest";
-import { formatAgo, localText, offsetHere, rangeText, utcText } from "../../web/src/clock.ts";
+import {
+  formatAgo,
+  instantIn,
+  localText,
+  offsetHere,
+  rangeText,
+  utcText,
+} from "../../web/src/clock.ts";
 
 /** Of a place whose clock is set back, or forward, at an instant. */
 const changes = (at: string, before: number, after: number) => (ms: number) =>
@@ -72,4 +79,17 @@ it.each(["Europe/Berlin", "America/St_Johns", "Asia/Kathmandu"])(
 
 it("is UTC without an offset", () => {
   expect(utcText(Date.parse("2026-10-25T00:00:00Z"))).toBe("2026-10-25 00:00:00 UTC");
+});
+
+it.each([
+  ["2026-11-28T10:00", "2026-11-28T10:00:00.000Z"],
+  ["2026-11-28T10:00+01:00", "2026-11-28T09:00:00.000Z"],
+  ["2026-11-28", "2026-11-28T00:00:00.000Z"],
+  ["2026-02-30T10:00Z", ""],
+  ["yesterday", ""],
+  [undefined, ""],
+])("%s in an address is %s, wherever it is opened", (text, iso) => {
+  vi.stubEnv("TZ", "Asia/Kathmandu");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expect(instantIn(text)).toBe(iso);
 });

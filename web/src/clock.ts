@@ -1,5 +1,6 @@
 // Reads instants, and writes them as days and clock times, in UTC or in local time, and by how long
 // ago they were.
+import { parseInstant } from "../../src/model/instant.ts";
 import { DAY_MS } from "../../src/model/periods.ts";
 import { MINUTE_MS } from "../../src/model/slots.ts";
 
@@ -21,10 +22,10 @@ export const offsetHere: OffsetAt = (ms) => {
 /** `05`. */
 export const two = (n: number): string => String(n).padStart(2, "0");
 
-/** Returns an instant as ISO 8601; empty if the text is none. */
+/** Returns an address's instant, in UTC if it has no offset, as ISO 8601; empty if it is none. */
 export function instantIn(text = ""): string {
-  const date = new Date(text);
-  return Number.isNaN(date.getTime()) ? "" : date.toISOString();
+  const at = parseInstant(text);
+  return at === undefined ? "" : new Date(at).toISOString();
 }
 
 /** `2026-11-22 14:05:09 UTC`. */

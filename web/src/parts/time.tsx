@@ -1,6 +1,6 @@
 // Shows instants in UTC, with the local time on hover, or the other way round.
 import { signal } from "@preact/signals";
-import { instantIn, localText, offsetHere, utcText } from "../clock.ts";
+import { localText, offsetHere, utcText } from "../clock.ts";
 
 const LOCAL_TIME = "local-time";
 
@@ -15,8 +15,14 @@ export function chooseLocalTime(isLocal: boolean): void {
 /** The zone that the reader chose, in words. */
 export const zoneName = (): string => (isLocalTime.value ? "local time" : "UTC");
 
-/** Reads the value of a date-time field, which has no zone, in the time that the reader chose. */
-export const instantOf = (text: string): string => instantIn(isLocalTime.value ? text : `${text}Z`);
+/**
+ * Reads the value of a date-time field, which has no zone, in the time that the reader chose;
+ * empty if it is none.
+ */
+export function instantOf(text: string): string {
+  const date = new Date(isLocalTime.value ? text : `${text}Z`);
+  return Number.isNaN(date.getTime()) ? "" : date.toISOString();
+}
 
 /** Returns the value of a date-time field for an instant, in the time that the reader chose. */
 export const instantText = (iso: string): string =>
