@@ -490,6 +490,47 @@ it("moves the keyboard's focus to a row that is added, and to the next one of a 
   await expect.poll(() => focused(page)).toBe("Add a variable");
 });
 
+it("keeps the keyboard's focus in a report and in its form", async () => {
+  const calls = [many, neverMade, skipped.call_id];
+  const rows = calls.map((call_id) => ({ call_id, location_id: "local" }));
+  const groups = [
+    { name: "One", rows },
+    { name: "Two", rows: [] },
+  ];
+  const body = { meta: { name: "Keyboard" }, groups };
+  const { id } = await pages.client.send<Made>("POST", "/reports/", body);
+  const { page } = await pages.open(`/reports/${id}/edit`);
+  const up = page.getByRole("button", { name: /^Move .* at .* up$/ });
+  await up.last().focus();
+  for (const row of [1, 0, 0]) {
+    await page.keyboard.press("Enter");
+    await expect.poll(() => up.nth(row).evaluate((one) => one.matches(":focus"))).toBe(true);
+  }
+  const remove = page.getByRole("button", { name: /^Remove .* at / });
+  for (const next of ["Location of row 2", "Location of row 1", "Add a call"]) {
+    await remove.last().focus();
+    await page.keyboard.press("Enter");
+    const field = page.getByRole("group", { name: "One" }).getByLabel(next, { exact: true });
+    await field.and(page.locator(":focus")).waitFor();
+  }
+  await page.getByRole("button", { name: "Remove Two" }).focus();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => focused(page)).toBe("Add a group");
+
+  await page.goto(`${pages.api}/reports/${id}`);
+  const [before, after] = ["before", "after"].map((way) =>
+    page.getByRole("button", { name: `The week ${way}`, exact: true }),
+  );
+  await after?.focus();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => after?.getAttribute("aria-disabled")).toBe("true");
+  expect(await focused(page)).toBe("→");
+  await before?.click();
+  await page.getByRole("button", { name: "This week" }).focus();
+  await page.keyboard.press("Enter");
+  await expect.poll(() => focused(page)).toBe("main");
+});
+
 it("asks again before retrying a failed deletion", async () => {
   const make = (path: string, body: object) => pages.client.send<Made>("POST", path, body);
   const setting = await make("/auth/", {

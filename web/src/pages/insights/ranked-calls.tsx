@@ -2,6 +2,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { InsightKind } from "../../../../src/model/insight.ts";
 import { useAddress } from "../../address.ts";
+import { useFocusAfter } from "../../focus.ts";
 import { speedOf } from "../../insights.ts";
 import type { RankedCall } from "../../insights.ts";
 import { Band } from "../../parts/band.tsx";
@@ -32,6 +33,7 @@ export function RankedCalls({ kind, latest, calls, places, isOld }: RankedCallsP
   const [count, setCount] = useState(SHOWN);
   const isPrinting = usePrinting();
   const found = calls.filter(({ api_name, api_url }) => matches([api_name, api_url], sought));
+  useFocusAfter(found.length > count);
   return (
     <>
       {(calls.length > SHOWN || wasSought.current) && (

@@ -38,7 +38,16 @@ export function GroupFields(props: GroupFieldsProps) {
           fault={faultAt(".name")}
         />
         <MoveButtons what={called} at={at} last={last} move={move} />
-        <button class="button danger" type="button" onClick={remove}>
+        <button
+          class="button danger"
+          type="button"
+          onClick={({ currentTarget }) => {
+            // The next group, or the button that adds one.
+            const next = currentTarget.closest("fieldset")?.nextElementSibling;
+            next?.querySelector<HTMLElement>("input, button")?.focus();
+            remove();
+          }}
+        >
           Remove<span class="visually-hidden"> {called}</span>
         </button>
       </div>
@@ -95,12 +104,27 @@ function RowFields({ row, at, last, fault, change, move, remove }: RowFieldsProp
       />
       <div class="row">
         <MoveButtons what={what} at={at} last={last} move={move} />
-        <button class="button quiet" type="button" onClick={remove}>
+        <button
+          class="button quiet"
+          type="button"
+          onClick={({ currentTarget }) => {
+            focusBeside(currentTarget);
+            remove();
+          }}
+        >
           Remove<span class="visually-hidden"> {what}</span>
         </button>
       </div>
     </li>
   );
+}
+
+/** Moves the focus to a row beside the button's, or to the field that adds one. */
+function focusBeside(button: Element): void {
+  const row = button.closest("li");
+  const beside = (row?.nextElementSibling ?? row?.previousElementSibling)?.querySelector("select");
+  const add = row?.closest("fieldset")?.querySelector<HTMLElement>(".new-row [role=combobox]");
+  (beside ?? add)?.focus();
 }
 
 /** Keeps the location for the next row: groups often hold many calls at one location. */

@@ -1,4 +1,6 @@
 // Two buttons that move an item of a list up and down.
+import { useLayoutEffect, useRef } from "preact/hooks";
+
 interface MoveButtonsProps {
   /** Names the item for screen readers. */
   readonly what: string;
@@ -8,25 +10,31 @@ interface MoveButtonsProps {
   readonly move: (to: number) => void;
 }
 
-export const MoveButtons = ({ what, at, last, move }: MoveButtonsProps) => (
-  <span class="row keep">
+/** Avoids `disabled`, which would lose the focus when an item reaches an end of the list. */
+export function MoveButtons({ what, at, last, move }: MoveButtonsProps) {
+  const pressed = useRef<HTMLElement | null>(null);
+  useLayoutEffect(() => {
+    pressed.current?.focus(); // browsers drop the focus when an element is moved
+    pressed.current = null;
+  });
+  const buttonTo = (to: number, way: string, arrow: string) => (
     <button
       class="button"
       type="button"
-      aria-label={`Move ${what} up`}
-      disabled={at === 0}
-      onClick={() => move(at - 1)}
+      aria-label={`Move ${what} ${way}`}
+      aria-disabled={to < 0 || to > last}
+      onClick={({ currentTarget }) => {
+        pressed.current = currentTarget;
+        move(to);
+      }}
     >
-      ↑
+      {arrow}
     </button>
-    <button
-      class="button"
-      type="button"
-      aria-label={`Move ${what} down`}
-      disabled={at === last}
-      onClick={() => move(at + 1)}
-    >
-      ↓
-    </button>
-  </span>
-);
+  );
+  return (
+    <span class="row keep">
+      {buttonTo(at - 1, "up", "↑")}
+      {buttonTo(at + 1, "down", "↓")}
+    </span>
+  );
+}

@@ -1,5 +1,6 @@
 // Selects a report's period, its calls, and the comparison of its rows.
 import { useAddress } from "../../address.ts";
+import { useFocusAfter } from "../../focus.ts";
 import { now } from "../../now.ts";
 import { SelectField } from "../../parts/field.tsx";
 import { Switch } from "../../parts/switch.tsx";
@@ -44,6 +45,7 @@ export const ReportControls = ({ period, change }: ReportControlsProps) => (
 function Steps({ period: { kind, start }, change }: ReportControlsProps) {
   const { before, after } = periodsBeside(kind, start, now());
   const word = wordOf(kind);
+  useFocusAfter(after !== undefined);
   return (
     <div class="row steps" role="group" aria-label={`Which ${word}`}>
       <button
@@ -59,7 +61,7 @@ function Steps({ period: { kind, start }, change }: ReportControlsProps) {
         class="button"
         type="button"
         aria-label={`The ${word} after`}
-        disabled={after === undefined}
+        aria-disabled={after === undefined}
         onClick={() => after !== undefined && change({ time: dayOf(after) })}
       >
         →

@@ -1,5 +1,6 @@
 // The rows of a group side by side, with the totals of all of them.
 import { useState } from "preact/hooks";
+import { useFocusAfter } from "../../focus.ts";
 import { nameOfLocation, useLocations } from "../../locations.tsx";
 import { formatCount, formatMs, formatPercent } from "../../number.ts";
 import { PhaseBar, PhaseLegend, sumOfPhases } from "../../parts/phase-bar.tsx";
@@ -30,6 +31,7 @@ export function ReportGroup({ group, period, isOld }: ReportGroupProps) {
   const { name, rows, totals } = group;
   const places = useLocations();
   const [isWhole, setWhole] = useState(rows.length <= SHOWN);
+  useFocusAfter(!isWhole);
   const isPrinting = usePrinting();
   const entries = rows.map(({ stats }) => stats[0] ?? NOTHING);
   const marks = marksOf(entries, period.by);
