@@ -2,10 +2,9 @@
 import type { Static } from "typebox";
 import { defineResource } from "./resource.ts";
 import { Id, LocationRef, OWNERSHIP, readOnly, withDefault } from "./fields.ts";
-import { CHANGE_LEAD_MS, FREQUENCIES } from "./slots.ts";
+import { CHANGE_LEAD_MS, FREQUENCIES, MAX_DELAY_SECONDS } from "./slots.ts";
 import { Type } from "./type.ts";
 
-export const MAX_DELAY_SECONDS = 86_400;
 export const DelaySeconds = withDefault(
   Type.Integer({ minimum: 0, maximum: MAX_DELAY_SECONDS }),
   0,

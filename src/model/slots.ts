@@ -25,6 +25,9 @@ export const CHANGE_LEAD_MS = 15_000;
 
 export const MAX_START_DELAY_MS = 60_000;
 
+/** The longest delay of a deployment. */
+export const MAX_DELAY_SECONDS = 86_400;
+
 /** When a deployment runs: minutes between triggers, and seconds from a trigger to the call. */
 export interface Cadence {
   readonly frequency: number;

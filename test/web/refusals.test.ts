@@ -189,6 +189,18 @@ it("keep the delay in a focused field when another is proposed", async () => {
   expect(await delay.inputValue()).not.toMatch(/^0/);
 });
 
+it("show no next runs for a delay that is too long, and say so at the field", async () => {
+  const { page, dialog, release } = await deployUnaware("Delayed for ever");
+  release();
+  const delay = dialog.getByLabel("Delay, in seconds");
+  await delay.fill("9999999999999");
+  await button(page, "Deploy").last().click();
+  await dialog.getByText("9999999999999 is greater than the maximum of 86400").waitFor();
+  expect(await dialog.getByText("Next runs").count()).toBe(0);
+  await delay.fill("86400");
+  await dialog.getByText("Next runs").waitFor();
+});
+
 /** Opens the dialog that deploys a new call; it reads the other deployments once released. */
 async function deployUnaware(name: string) {
   const { page } = await pages.open(`/calls/${await makeCall(name)}`);

@@ -2,10 +2,10 @@
 // the database.
 import { sql } from "kysely";
 import { chunksOf } from "../../model/chunks.ts";
-import { MAX_DELAY_SECONDS } from "../../model/deployment.ts";
 import {
   dueKeys,
   expiryOf,
+  MAX_DELAY_SECONDS,
   MAX_START_DELAY_MS,
   MINUTE_MS,
   nextTrigger,

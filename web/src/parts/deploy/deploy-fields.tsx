@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { proposalAt, runsOfSaved, useOwnDeployments } from "../../deployments.ts";
 import type { Deployment } from "../../deployments.ts";
+import { MAX_DELAY_SECONDS } from "../../../../src/model/slots.ts";
 import type { Proposal } from "../../../../src/model/spread.ts";
 import { delayInWords, FREQUENCY_CHOICES } from "../../frequency.ts";
 import { now } from "../../now.ts";
@@ -152,7 +153,7 @@ interface NextRunsProps {
 }
 
 const NextRuns = ({ frequency, run_delay, isNew }: NextRunsProps) =>
-  Number.isInteger(run_delay) && run_delay >= 0 ? (
+  Number.isInteger(run_delay) && run_delay >= 0 && run_delay <= MAX_DELAY_SECONDS ? (
     <div>
       <h3>Next runs</h3>
       <ol class="next-runs">
