@@ -129,6 +129,13 @@ it(
     await headers.getByLabel("Value").fill(SECRETS.header);
     await button("Create").click();
     await page.getByText("'not a name' is not a valid header name").waitFor();
+    // A fault of the whole list is shown below it.
+    await headers.getByLabel("Name").fill("Host");
+    await button("Add a header").click();
+    await headers.getByLabel("Name").nth(1).fill("Host");
+    await button("Create").click();
+    await headers.getByText("'Host' is given more than once").waitFor();
+    await button("Remove Host").nth(1).click();
     await headers.getByLabel("Name").fill("X-Tenant");
     await page.getByLabel("Expires at").fill("2020-01-01T00:00:00Z");
     await button("Create").click();
@@ -477,11 +484,19 @@ async function namesVariableOnce({ client, ...pages }: Pages): Promise<void> {
   await variables.getByLabel("Name").nth(1).fill("tenant");
   await variables.getByLabel("Value").last().fill("another");
   await save.click();
-  await page.getByText("'tenant' is given twice").first().waitFor();
+  await variables.getByText("'tenant' is given twice").waitFor();
   expect(await stored()).toMatchObject({
     settings: { custom_variables: { tenant: SECRETS.variable } },
   });
+  // A fault of one variable is shown at this one.
   await variables.getByLabel("Name").nth(1).fill("region");
+  await variables.getByLabel("Value").last().fill("x".repeat(8193));
+  await save.click();
+  await variables.getByText(/ is too long \(at most 8192 characters\)$/).waitFor();
+  await expect
+    .poll(() => page.evaluate("document.activeElement.getAttribute('aria-label')"))
+    .toBe("Name of variable 2");
+  await variables.getByLabel("Value").last().fill("another");
   await save.click();
   await page.getByRole("status").getByText("Saved").waitFor();
   expect(await stored()).toMatchObject({

@@ -90,5 +90,5 @@ export function useSending(
 }
 
 const INVALID = "[aria-invalid='true']";
-/** The notice of faults that no field shows; in a long form, the button is far below it. */
-const NOTICE = ".notice.fail";
+/** Faults of no input; in a long form, the button is far from them. */
+const NOTICE = ".notice.fail, .fault:not(:empty)";

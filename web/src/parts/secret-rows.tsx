@@ -30,12 +30,14 @@ interface SecretRowsProps {
   /** Whether the name of a stored row may change. */
   readonly isRenamable?: boolean;
   /** Returns what is wrong with the row at this index, or with one of its parts. */
-  readonly faultAt?: (index: number) => string | undefined;
+  readonly faultAt: (index: number) => string | undefined;
+  /** What is wrong with the list, or with one of its rows. */
+  readonly fault: string | undefined;
   readonly onChange: (rows: readonly SecretRow[]) => void;
 }
 
 export function SecretRows(props: SecretRowsProps) {
-  const { title, noun, hint, rows, isRenamable = false, faultAt, onChange } = props;
+  const { title, noun, hint, rows, isRenamable = false, faultAt, fault, onChange } = props;
   const change = (index: number, changed: Partial<SecretRow>): void =>
     onChange(rows.map((row, at) => (at === index ? { ...row, ...changed } : row)));
   const list = useRef<HTMLDivElement>(null);
@@ -55,7 +57,7 @@ export function SecretRows(props: SecretRowsProps) {
               value={row.name}
               readOnly={row.stored !== undefined && !isRenamable}
               aria-label={`Name of ${noun} ${index + 1}`}
-              aria-invalid={faultAt?.(index) !== undefined}
+              aria-invalid={faultAt(index) !== undefined}
               onInput={({ currentTarget }) => change(index, { name: currentTarget.value })}
             />
           </label>
@@ -65,7 +67,7 @@ export function SecretRows(props: SecretRowsProps) {
             isStored={row.stored !== undefined}
             isClearable={false}
             value={row.value}
-            fault={faultAt?.(index)}
+            fault={faultAt(index)}
             onChange={(value) => change(index, { value })}
           />
           <button class="button" type="button" onClick={() => remove(index)}>
@@ -76,6 +78,9 @@ export function SecretRows(props: SecretRowsProps) {
       <button class="button add" type="button" onClick={add}>
         Add a {noun}
       </button>
+      <span class="fault" role="alert">
+        {rows.some((_, index) => faultAt(index) !== undefined) ? undefined : fault}
+      </span>
     </div>
   );
 }

@@ -44,7 +44,7 @@ export function ReportForm({ stored, onSaved, onCancel }: ReportFormProps) {
         faultAt={faultAt}
         isStored={stored !== undefined}
       />
-      <Fault error={faultBeside("meta.name", "meta.description", "meta.tags", "groups")} />
+      <Fault error={faultBeside("meta", ...fieldsOf(draft.groups))} />
       <div class="row">
         <button class="button primary" type="submit" disabled={isBusy}>
           {object ? "Save" : "Create the report"}
@@ -57,6 +57,13 @@ export function ReportForm({ stored, onSaved, onCancel }: ReportFormProps) {
     </form>
   );
 }
+
+/** Paths of the fields that show their own faults. */
+const fieldsOf = (groups: readonly DraftGroup[]): string[] =>
+  groups.flatMap(({ rows }, at) => [
+    `groups[${at}].name`,
+    ...rows.map((_, index) => `groups[${at}].rows[${index}]`),
+  ]);
 
 interface AboutProps {
   readonly draft: ReportDraft;

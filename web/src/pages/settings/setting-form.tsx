@@ -82,7 +82,10 @@ function Parts(part: PartProps) {
           noun="variable"
           hint="A call uses one as {{name}} in its URL, parameters, headers and body. An environment variable of the same name comes first."
           rows={draft.variables}
-          faultAt={() => faultAt("settings.custom_variables")}
+          faultAt={(index) =>
+            faultAt(`settings.custom_variables.${draft.variables[index]?.name ?? ""}`)
+          }
+          fault={faultAt("settings.custom_variables")}
           onChange={(variables) => change({ variables })}
         />
       </section>

@@ -192,6 +192,7 @@ const PairParts = ({ draft, change, faultAt }: PartProps) => (
       isRenamable
       rows={draft.headers}
       faultAt={(index) => faultAt(`token.headers[${index}]`)}
+      fault={faultAt("token.headers")}
       onChange={(headers) => change({ headers })}
     />
     <h3>Parameters</h3>
@@ -201,6 +202,7 @@ const PairParts = ({ draft, change, faultAt }: PartProps) => (
       isRenamable
       rows={draft.parameters}
       faultAt={(index) => faultAt(`token.parameters[${index}]`)}
+      fault={faultAt("token.parameters")}
       onChange={(parameters) => change({ parameters })}
     />
   </>
