@@ -22,8 +22,9 @@ it(
     await page.getByRole("button", { name: "Sign in" }).click();
     await page.getByText("No active API key matches").waitFor();
     await page.getByLabel("API key").fill(KEY);
-    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "Calls", level: 1, exact: true }).waitFor();
+    await page.locator("#main:focus").waitFor();
 
     const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({ name: "sonde", httpOnly: true, sameSite: "Strict", path: "/" });

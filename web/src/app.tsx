@@ -3,6 +3,7 @@
 import "./history-guard.ts";
 import { ErrorBoundary, LocationProvider, Route, Router } from "preact-iso";
 import type { Principal } from "../../src/model/access.ts";
+import { useFocusAfter } from "./focus.ts";
 import { Layout } from "./layout.tsx";
 import { Interruption } from "./parts/interruption.tsx";
 import { page } from "./parts/page-fault.tsx";
@@ -72,44 +73,47 @@ const OURS = /^(?!docs\b|api\/|\/)/;
 const readerOf = ({ owner, org, access_level }: Principal): string =>
   JSON.stringify([owner, org, access_level]);
 
-export const App = () => (
-  <LocationProvider scope={OURS}>
-    {session.value ? (
-      <Layout key={readerOf(session.value)}>
-        <ErrorBoundary>
-          <Router>
-            <Route path={base} component={CallsPage} />
-            <Route path={`${base}calls`} component={CallsPage} />
-            <Route path={`${base}calls/new`} component={NewCallPage} />
-            <Route path={`${base}calls/:id`} component={CallPage} />
-            <Route path={`${base}calls/:id/edit`} component={EditCallPage} />
-            <Route path={`${base}results/:id`} component={ResultPage} />
-            <Route path={`${base}settings`} component={SettingsPage} />
-            <Route path={`${base}settings/:id`} component={SettingPage} />
-            <Route path={`${base}tokens`} component={TokensPage} />
-            <Route path={`${base}environment`} component={EnvironmentPage} />
-            <Route path={`${base}insights`} component={InsightsPage} />
-            <Route path={`${base}insights/:id`} component={InsightPage} />
-            <Route path={`${base}reports`} component={ReportsPage} />
-            <Route path={`${base}reports/:id`} component={ReportPage} />
-            <Route path={`${base}reports/:id/edit`} component={ReportEditPage} />
-            <Route path={`${base}workflows`} component={WorkflowsPage} />
-            <Route path={`${base}workflows/new`} component={NewWorkflowPage} />
-            <Route path={`${base}workflows/:id`} component={WorkflowPage} />
-            <Route path={`${base}workflow-results/:id`} component={WorkflowRunPage} />
-            <Route path={`${base}locations`} component={LocationsPage} />
-            <Route path={`${base}keys`} component={KeysPage} />
-            <Route path={`${base}audit`} component={AuditPage} />
-            <Route path={`${base}sign-in`} component={Arrival} />
-            <Route default component={NotFoundPage} />
-          </Router>
-        </ErrorBoundary>
-        <Interruption />
-      </Layout>
-    ) : session.value === null ? (
-      <SignInPage />
-    ) : (
-      <NoAnswer />
-    )}
-  </LocationProvider>
-);
+export function App() {
+  useFocusAfter(session.value === null); // with the sign-in form
+  return (
+    <LocationProvider scope={OURS}>
+      {session.value ? (
+        <Layout key={readerOf(session.value)}>
+          <ErrorBoundary>
+            <Router>
+              <Route path={base} component={CallsPage} />
+              <Route path={`${base}calls`} component={CallsPage} />
+              <Route path={`${base}calls/new`} component={NewCallPage} />
+              <Route path={`${base}calls/:id`} component={CallPage} />
+              <Route path={`${base}calls/:id/edit`} component={EditCallPage} />
+              <Route path={`${base}results/:id`} component={ResultPage} />
+              <Route path={`${base}settings`} component={SettingsPage} />
+              <Route path={`${base}settings/:id`} component={SettingPage} />
+              <Route path={`${base}tokens`} component={TokensPage} />
+              <Route path={`${base}environment`} component={EnvironmentPage} />
+              <Route path={`${base}insights`} component={InsightsPage} />
+              <Route path={`${base}insights/:id`} component={InsightPage} />
+              <Route path={`${base}reports`} component={ReportsPage} />
+              <Route path={`${base}reports/:id`} component={ReportPage} />
+              <Route path={`${base}reports/:id/edit`} component={ReportEditPage} />
+              <Route path={`${base}workflows`} component={WorkflowsPage} />
+              <Route path={`${base}workflows/new`} component={NewWorkflowPage} />
+              <Route path={`${base}workflows/:id`} component={WorkflowPage} />
+              <Route path={`${base}workflow-results/:id`} component={WorkflowRunPage} />
+              <Route path={`${base}locations`} component={LocationsPage} />
+              <Route path={`${base}keys`} component={KeysPage} />
+              <Route path={`${base}audit`} component={AuditPage} />
+              <Route path={`${base}sign-in`} component={Arrival} />
+              <Route default component={NotFoundPage} />
+            </Router>
+          </ErrorBoundary>
+          <Interruption />
+        </Layout>
+      ) : session.value === null ? (
+        <SignInPage />
+      ) : (
+        <NoAnswer />
+      )}
+    </LocationProvider>
+  );
+}
