@@ -35,7 +35,10 @@ export function ReportGroup({ group, period, isOld }: ReportGroupProps) {
   const isPrinting = usePrinting();
   const entries = rows.map(({ stats }) => stats[0] ?? NOTHING);
   const marks = marksOf(entries, period.by);
-  const longest = Math.max(1, ...entries.map(({ adv_stat }) => longestOf(adv_stat)));
+  const longest = Math.max(
+    1,
+    ...[...entries, ...totals].map(({ adv_stat }) => longestOf(adv_stat)),
+  );
   const common = { type: period.type, by: period.by, longest };
   return (
     <section class="card">
@@ -150,7 +153,7 @@ const Head = ({ type, by }: ColumnsProps) => (
 
 interface NumbersProps extends ColumnsProps {
   readonly entry: ReportEntry;
-  /** The longest sum of phases of any row, in milliseconds. */
+  /** The longest sum of phases of any row or of all rows, in milliseconds. */
   readonly longest: number;
 }
 
