@@ -40,7 +40,7 @@ let missed: string[];
 let skipped: { readonly call_id: string; readonly time: string };
 /**
  * Ids of reports: without a passed call, without outliers, without any call, without a failure, of
- * 40,001 calls with one, and of 40,002.
+ * 40,001 calls with one, of 40,002, and of 400,000 without and with a slow one.
  */
 let reports: string[];
 
@@ -91,6 +91,8 @@ beforeAll(async () => {
     {},
     nearlyAll,
     { ...nearlyAll, passed: 40_001 },
+    { passed: 400_000 },
+    { passed: 400_000, slow: 1 },
   ];
   for (const [week, calls] of weeks.entries())
     reports.push(
@@ -191,6 +193,16 @@ it("shows one failure of many calls as a change, but not one call more", async (
   await expect
     .poll(() => passed.locator("td").allInnerTexts())
     .toEqual(["99.99 %", "99.99 %", "the same"]);
+});
+
+it("shows an average time that changed by less than it can show as the same", async () => {
+  const { page } = await pages.open(`/insights/${reports[7]}`);
+  const time = page.getByRole("region", { name: "What moved" }).getByRole("row", {
+    name: "Average time",
+  });
+  await expect
+    .poll(() => time.locator("td").allInnerTexts())
+    .toEqual(["100 ms", "100 ms", "the same"]);
 });
 
 it("does not say of a call whose runs were skipped that it had none", async () => {

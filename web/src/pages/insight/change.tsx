@@ -137,7 +137,7 @@ function Row({ measure, report, before }: RowProps) {
   const isMore = (by ?? 0) > 0;
   const seen = shownOf(then) !== shownOf(now);
   const shown = by === null ? "–" : showChange(Math.abs(by), seen);
-  const moved = by !== null && shown !== showChange(0, false);
+  const moved = by !== null && Number.parseFloat(shown) !== 0;
   const tone = moved && better ? (isMore === (better === "more") ? "better" : "worse") : "";
   return (
     <tr>
