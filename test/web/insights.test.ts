@@ -229,6 +229,16 @@ it("somebody else's call is ranked among that owner's calls, and is no link", as
   await own.page.getByRole("table", { name: "Worst hours" }).getByRole("link").first().waitFor();
 });
 
+it("the figures of a score stay where the reader's colours are forced", async () => {
+  const [best] = await rankOf("weekly=1");
+  const { page } = await pages.open(`/insights/${best?.insights_id}`, { forcedColors: "active" });
+  await page.getByRole("table", { name: "Worst hours" }).waitFor();
+  const colourOf = (part: string): Promise<string> =>
+    page.evaluate(`getComputedStyle(document.querySelector("${part}")).backgroundColor`);
+  for (const part of [".score-history .bar", ".score-points .part", ".middle-half .range"])
+    expect(await colourOf(part), part).not.toBe(await colourOf(".card"));
+});
+
 const csvOf = async (page: Page): Promise<readonly string[]> => {
   await page.getByRole("button", { name: "Export" }).click();
   // The field ignores a fifth digit: the interface refuses such a year.
