@@ -202,3 +202,13 @@ it("a call names a setting that is no longer shared", { timeout: 120_000 }, asyn
   const shown = (): Promise<string> => field.locator("option:checked").innerText();
   await expect.poll(shown).toBe("Deleted, or no longer shared with you");
 });
+
+it("the sign-in over unsaved changes says of which organization the key must be", async () => {
+  await using pages = await startPages();
+  const { page } = await pages.open("/reports/new", { key: await colleagueKey(pages) });
+  await page.getByLabel("Name", { exact: true }).fill("Unsaved");
+  const other = await page.context().newPage();
+  await other.goto(`${pages.api}/reports`);
+  await other.getByRole("button", { name: "Sign out" }).click();
+  await page.getByText("Sign in with a key of ann of acme (EDITOR) to continue.").waitFor();
+});
