@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { DAY_MS, HOUR_MS, periodStart } from "../../src/model/periods.ts";
 import type { ListedResult } from "../../src/model/result.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
+import { derivedId } from "../../src/runtime/ids.ts";
 import { create, createCall, startApi } from "../support/api.ts";
 import { openPage, startBrowser } from "../support/browser.ts";
 import { aReport, aRun } from "../support/runs.ts";
@@ -135,6 +136,39 @@ it("says where a call fails, and since when, however long ago that is", async ()
   const where = glance.locator("div", { has: page.getByText("Where", { exact: true }) });
   await where.getByText("Only at The local one").waitFor();
   await where.getByText("Latency of calls that passed: similar at both locations").waitFor();
+});
+
+it("takes runs in the order of their times, also where they were delayed", async () => {
+  const { id } = await createCall(api, {});
+  const now = systemClock.now();
+  const record = async (trigger: number, due: number, outcome: Outcome = {}) => {
+    const times = { result_id: derivedId(trigger, id), trigger_time: trigger, due_time: due };
+    const run = aRun({ target_id: id, ...times });
+    await api.store.pendingRuns.insert([run]);
+    await api.store.results.record([aReport(run, outcome)]);
+    return run.result_id;
+  };
+  const earlier = await record(now - 4 * HOUR_MS, now - 2 * HOUR_MS);
+  const prompt = await record(now - HOUR_MS, now - HOUR_MS);
+  const failed = await record(now - 3 * HOUR_MS, now, { result: "HTTP_SERVER_ERROR" });
+  const inOrder = [failed, prompt, earlier].map((one) => `results/${one}`);
+
+  await page.goto(`${String(api.api.address())}/calls/${id}`);
+  const glance = page.getByRole("region", { name: "At a glance" });
+  await glance.getByText(/^The last call failed at/).waitFor();
+  const links = page.locator("table.results a");
+  expect(await links.evaluateAll((all) => all.map((one) => one.getAttribute("href")))).toEqual(
+    inOrder,
+  );
+  await links.first().click();
+  for (const path of inOrder.slice(1)) {
+    await page.getByRole("link", { name: "← Previous" }).click();
+    await page.waitForURL(`**/${path}`);
+  }
+  for (const path of inOrder.toReversed().slice(1)) {
+    await page.getByRole("link", { name: "Next →" }).click();
+    await page.waitForURL(`**/${path}`);
+  }
 });
 
 it("moves on without results", async () => {

@@ -60,7 +60,7 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
   const nameOf = (location: string): string => nameOfLocation(places, location);
   if (!hours.data) return hours.error ? null : <ReadingYet />;
   if (!day || history.days.isPending || !latest || state === undefined) return <ReadingYet />;
-  if (!slowest && !trouble) return <NothingLately {...{ latest, state, isGrowing, isRunnable }} />;
+  if (!slowest && !trouble) return <NothingLately {...{ results, state, isGrowing, isRunnable }} />;
   const unmade = trouble ? undefined : unmadeOf(state, results);
   const isTimed = slowest && (day.passed > 0 || saysMuch(slowest));
   const where = (change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf);
@@ -201,20 +201,19 @@ function passedText({ made, passed, missed }: DayCounts): string {
   return missed === 0 ? share : `${share}; ${formatCount(missed)} missed`;
 }
 
-function NothingLately({
-  latest,
-  state,
-  isGrowing,
-  isRunnable,
-}: Pick<AtAGlanceProps, "latest" | "state" | "isGrowing" | "isRunnable">) {
-  const [last] = latest ?? [];
+interface NothingLatelyProps extends Pick<AtAGlanceProps, "state" | "isGrowing" | "isRunnable"> {
+  readonly results: readonly ListedResult[];
+}
+
+function NothingLately({ results, state, isGrowing, isRunnable }: NothingLatelyProps) {
+  const [last] = results;
   const advice = state?.is_deployed
     ? "It is deployed: it has not run yet."
     : "Run it now, or deploy it to run on a schedule.";
   return (
     <section class="card glance" aria-label="At a glance">
       <p class="answer">No call was made in the last 24 hours.</p>
-      {isRunnable && latest && !last && <p class="muted">{advice}</p>}
+      {isRunnable && !last && <p class="muted">{advice}</p>}
       {isGrowing && <p class="muted">History is still being written and will appear here.</p>}
       {last && <LastRun last={last} />}
     </section>

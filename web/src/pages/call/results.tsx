@@ -17,6 +17,7 @@ import { Time } from "../../parts/time.tsx";
 import { ScrollRegion } from "../../parts/scroll-region.tsx";
 import { filterQuery, filtersOf, isFiltered } from "../../run-filters.ts";
 import type { RunFilters } from "../../run-filters.ts";
+import { newestFirst } from "../../run-times.ts";
 import { OUTCOMES } from "../../advice.ts";
 
 const PAGE = 25;
@@ -73,7 +74,7 @@ export function Results({ id, places }: ResultsProps) {
         </p>
       )}
       {list.rows !== undefined && list.rows.length > 0 && (
-        <Rows results={list.rows} isOld={list.isOld} places={places} />
+        <Rows results={newestFirst(list.rows)} isOld={list.isOld} places={places} />
       )}
       <MoreButton list={list} />
     </section>

@@ -4,6 +4,7 @@ import { send, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
 import type { CallNow } from "../../call-overview.ts";
 import { useQuery } from "../../queries.ts";
+import { newestFirst } from "../../run-times.ts";
 import { MOST_LATEST, useLatestAt } from "./reads.ts";
 import { begunAt, troubleOf } from "./trouble.ts";
 import type { Trouble } from "./trouble.ts";
@@ -12,7 +13,7 @@ import type { Trouble } from "./trouble.ts";
 const MOST_LOCATIONS = 5;
 
 interface TroubleNow {
-  /** The results in which the trouble was found. */
+  /** The results in which the trouble was found, the newest first. */
   readonly results: readonly ListedResult[];
   readonly trouble: Trouble | undefined;
 }
@@ -24,7 +25,7 @@ export function useTrouble(
   state: CallNow | null | undefined,
 ): TroubleNow {
   const older = useLatestAt(id, latest ? unseenOf(state, latest) : []);
-  const results = [...(latest ?? []), ...older];
+  const results = newestFirst([...(latest ?? []), ...older]);
   const deployed = state?.is_deployed ? state.locations : [];
   const found =
     latest &&

@@ -15,6 +15,7 @@ import { Sureness } from "../../parts/sureness.tsx";
 import { Time } from "../../parts/time.tsx";
 import { Waterfall } from "../../parts/waterfall.tsx";
 import { useRead } from "../../queries.ts";
+import { newestFirst, oldestFirst } from "../../run-times.ts";
 import "../../styles/call.css";
 import { CertificateCard, RequestCard, ResponseCard } from "./exchange.tsx";
 import { adviceFor, OUTCOMES } from "../../advice.ts";
@@ -75,17 +76,22 @@ function useBeside(id: string, callId: string, at: string) {
       ["calls", callId, "results", "beside", query],
       withQuery(`calls/${callId}/results/`, query),
     ).data?.results;
-  const earlier = read({ order: "desc", to: at, limit: 1 });
-  const later = read({ order: "asc", from: after, limit: 1 });
+  const earlier = read({ order: "desc", to: at, limit: MOST_DELAYED });
+  const later = read({ order: "asc", from: after, limit: MOST_DELAYED });
   // Runs missed at several locations were due at the same instant.
   const together = read({ order: "asc", from: at, to: after, limit: MOST_TOGETHER });
   if (!earlier || !later || !together) return {};
   const ids = together.map((one) => one.id);
   const place = ids.indexOf(id);
-  return { previous: ids[place - 1] ?? earlier[0]?.id, next: ids[place + 1] ?? later[0]?.id };
+  return {
+    previous: ids[place - 1] ?? newestFirst(earlier)[0]?.id,
+    next: ids[place + 1] ?? oldestFirst(later)[0]?.id,
+  };
 }
 
 const MOST_TOGETHER = 1000;
+/** So many runs may have ids between those of two runs that follow each other. */
+const MOST_DELAYED = 50;
 
 interface BesideProps {
   /** Undefined: there is none, or it is not known yet; the button keeps its place. */

@@ -11,6 +11,7 @@ import { Fault, Loading } from "../../parts/notice.tsx";
 import { formatMs } from "../../number.ts";
 import { Time } from "../../parts/time.tsx";
 import { filterQuery, filtersOf } from "../../run-filters.ts";
+import { newestFirst } from "../../run-times.ts";
 import { durationOf, formatCounts } from "../../workflow-run.ts";
 import { RunState } from "../../parts/run-state.tsx";
 
@@ -70,7 +71,9 @@ export function Runs({ workflowId, isRunnable }: RunsProps) {
             " Run it now to see each call, or deploy it to run on a schedule."}
         </p>
       )}
-      {rows && rows.length > 0 && <RunTable runs={rows} isOld={list.isOld} places={places} />}
+      {rows && rows.length > 0 && (
+        <RunTable runs={newestFirst(rows)} isOld={list.isOld} places={places} />
+      )}
       <MoreButton list={list} />
     </section>
   );

@@ -6,6 +6,7 @@ import { formatAgo } from "../../clock.ts";
 import { now, useNow } from "../../now.ts";
 import { formatTime } from "../../parts/time.tsx";
 import { useRead } from "../../queries.ts";
+import { newestFirst, timeOfRun } from "../../run-times.ts";
 import { RunState } from "../../parts/run-state.tsx";
 
 /** The next runs of several deployments may be queued already. */
@@ -20,10 +21,10 @@ export function LastRun({ workflowId }: { readonly workflowId: string }) {
   useNow(AGO_EVERY_MS);
   if (error) return <span class="muted">{error.message}</span>;
   if (!data) return <span class="muted">…</span>;
-  const run = data.results.find(({ meta }) => !isInFlight(meta)) ?? data.results[0];
+  const runs = newestFirst(data.results);
+  const run = runs.find(({ meta }) => !isInFlight(meta)) ?? runs[0];
   if (!run) return <span class="muted">Never run</span>;
-  const { start_time, due_time } = run.meta;
-  const time = start_time ?? due_time;
+  const time = timeOfRun(run);
   return (
     <a class="last-run" href={`workflow-results/${run.id}`} title={formatTime(time)}>
       <RunState {...run.meta} /> {formatAgo(time, now())}
