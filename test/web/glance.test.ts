@@ -171,6 +171,26 @@ it("takes runs in the order of their times, also where they were delayed", async
   }
 });
 
+it("says that no call passed to a reader who may not see the runs", async () => {
+  const { id } = await createCall(api, { access: { settings: true, stats: true } });
+  const run = aRun({ target_id: id, due_time: systemClock.now() });
+  const unreached = { tcp: null, upload: null, processing: null, download: null };
+  await api.store.pendingRuns.insert([run]);
+  await api.store.results.record([
+    aReport(run, { result: "CONNECTION_ERROR", total: 0, timing: unreached }),
+  ]);
+  const { key } = await api.caller("bob");
+  const { page: others } = await openPage(browser);
+  const headers = { authorization: `Bearer ${key}` };
+  await others.context().request.post(`${String(api.api.address())}/api/2/session/`, { headers });
+  await others.goto(`${String(api.api.address())}/calls/${id}`);
+  const glance = others.getByRole("region", { name: "At a glance" });
+  await glance.getByText("No call passed in the last 24 hours.").waitFor();
+  await glance.getByText("1 call made in 24 hours").waitFor();
+  await others.getByText("Not shared", { exact: true }).waitFor();
+  await others.context().close();
+});
+
 it("moves on without results", async () => {
   await page.clock.install();
   const glance = await glanceOf({ location_id: "local" });

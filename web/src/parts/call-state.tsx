@@ -7,14 +7,14 @@ import { wordOf } from "./run-state.tsx";
 import { State } from "./state.tsx";
 
 interface CallStateProps {
-  /** Null: it cannot be read. */
+  /** Null: the reader may not see it. */
   readonly now: CallNow | null;
   readonly places: readonly Place[];
 }
 
 export function CallState({ now, places }: CallStateProps) {
   const tone = toneOfState(now?.state);
-  if (!now) return <State tone={tone} />;
+  if (!now) return <State tone={tone} word="Not shared" />;
   const where = whereText(now);
   const word = wordOfNotMade(now);
   return (

@@ -60,7 +60,8 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
   const nameOf = (location: string): string => nameOfLocation(places, location);
   if (!hours.data) return hours.error ? null : <ReadingYet />;
   if (!day || history.days.isPending || !latest || state === undefined) return <ReadingYet />;
-  if (!slowest && !trouble) return <NothingLately {...{ results, state, isGrowing, isRunnable }} />;
+  if (day.made === 0 && !trouble)
+    return <NothingLately {...{ results, state, isGrowing, isRunnable }} />;
   const unmade = trouble ? undefined : unmadeOf(state, results);
   const isTimed = slowest && (day.passed > 0 || saysMuch(slowest));
   const where = (change && whereChanged(change, daysAt, nameOf)) ?? whereSlow(spread.data, nameOf);
@@ -68,9 +69,10 @@ export function AtAGlance({ id, places, latest, state, isGrowing, isRunnable }: 
   return (
     <section class="card glance" aria-label="At a glance">
       {trouble && <Troubled {...{ trouble, results, day, nameOf }} />}
+      {!trouble && day.passed === 0 && <p class="answer">No call passed in the last 24 hours.</p>}
       {unmade && <LastRun last={unmade.last} nameOf={unmade.isPartial ? nameOf : undefined} />}
       {isTimed && (
-        <p class={trouble || unmade ? "after" : "answer"}>
+        <p class={trouble || unmade || day.passed === 0 ? "after" : "answer"}>
           <Answer {...{ id, slowest, day, change, isGrowing }} days={history.days.data?.stats} />
         </p>
       )}

@@ -75,7 +75,7 @@ function Loaded({ stored, gone }: LoadedProps) {
       {!gone && (
         <CallHead
           stored={stored}
-          now={state}
+          now={overview.error ? undefined : overview.data?.now}
           onDeploy={isRunnable ? () => setDeploying(true) : undefined}
         />
       )}

@@ -13,7 +13,7 @@ import { has, mayChange } from "../../session.ts";
 
 interface CallHeadProps {
   readonly stored: Versioned<Call>;
-  /** The call's state at its locations; undefined: not read yet; null: it cannot be read. */
+  /** The call's state at its locations; undefined: not read; null: not shared. */
   readonly now: CallNow | null | undefined;
   /** Deploys the call; undefined: the reader may neither run nor deploy it. */
   readonly onDeploy: (() => void) | undefined;
