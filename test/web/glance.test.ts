@@ -191,6 +191,35 @@ it("says that no call passed to a reader who may not see the runs", async () => 
   await others.context().close();
 });
 
+it("does not take what is no longer kept for calls that were never made", async () => {
+  const { id } = await createCall(api, {});
+  const now = systemClock.now();
+  const due_time = periodStart("DAY", now) - 60 * DAY_MS + 10 * HOUR_MS;
+  const run = aRun({ target_id: id, due_time, result_id: derivedId(due_time, id) });
+  await api.store.pendingRuns.insert([run]);
+  await api.store.results.record([aReport(run)]);
+  const kept = { details: 0, raw: now - 30 * DAY_MS, hours: now - 30 * DAY_MS, audit: 0 };
+  const remove = (kind: "results" | "hours" | "percentiles") =>
+    api.store.retention.remove(kind, { kept, after: undefined, limit: 1000 });
+  const around = (ms: number): Promise<unknown> => {
+    const [from, to] = [due_time - ms, due_time + ms].map((at) => new Date(at).toISOString());
+    return page.goto(`${String(api.api.address())}/calls/${id}?from=${from}&to=${to}`);
+  };
+
+  await remove("results");
+  await around(HOUR_MS / 2);
+  const isKept = page.getByText("No single run of this range is kept: choose a longer range.");
+  await expect.poll(() => isKept.count()).toBe(2);
+  await remove("hours");
+  await around(HOUR_MS);
+  await page.getByText("Choose a longer range: days are kept for longer than hours.").waitFor();
+  await remove("percentiles");
+  await around(10 * DAY_MS);
+  await page.getByText(/^The percentiles of this range are no longer kept/).waitFor();
+  await page.getByRole("img", { name: /^Phases over time/ }).waitFor();
+  expect(await page.getByText("No call passed in this range.").count()).toBe(0);
+});
+
 it("moves on without results", async () => {
   await page.clock.install();
   const glance = await glanceOf({ location_id: "local" });

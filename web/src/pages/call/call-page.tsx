@@ -192,7 +192,7 @@ function ChartsOf({ id, places, seesRuns, view, changed }: ChartsOfProps) {
         </p>
       )}
       {!isClosed && isReading && !error && <ReadingYet />}
-      {hasNone && !histogram.isOld && <NoCalls />}
+      {hasNone && !histogram.isOld && <NoCalls {...view} />}
       {!isClosed && !hasNone && charts && (
         <>
           <LatencyChart

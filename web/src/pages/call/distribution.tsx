@@ -130,7 +130,7 @@ export function ResultCodes({ value, isOld }: Last<Counted>) {
         <WholePeriods {...value} />
       </header>
       {total === 0 ? (
-        <NoCalls />
+        <NoCalls {...value} />
       ) : (
         <table class="codes" aria-label="How calls ended">
           <thead>

@@ -1,7 +1,9 @@
 // Latency over time, by location, and its phases.
+import { DAY_MS } from "../../../../src/model/periods.ts";
 import { useAddress } from "../../address.ts";
 import { rangeText } from "../../clock.ts";
 import { nameOfLocation } from "../../locations.tsx";
+import { now } from "../../now.ts";
 import type { Place } from "../../places.ts";
 import { DASHES, SERIES_COLOURS } from "../../parts/chart/chart-spec.ts";
 import type { ChartMarks, ChartSeries, Range } from "../../parts/chart/chart-spec.ts";
@@ -85,9 +87,9 @@ export function LatencyChart(props: LatencyChartProps) {
           </span>
         )}
       </header>
-      {!isTimed && isAnyMade(all) && <NonePassed type={view.type} />}
+      {!isTimed && isAnyMade(all) && (isAnyPassed(all) ? <NotKept /> : <NonePassed {...view} />)}
       {times.length === 0 ? (
-        <NoTimes type={view.type} isMade={false} />
+        <NothingKept grain={view.grain} />
       ) : (
         <Chart
           title="Latency over time"
@@ -132,12 +134,14 @@ const marksOf = (samples: readonly Sample[]): ChartMarks[] => [
 export function PhasesChart(props: Omit<ChartsProps, "places">) {
   const { view, series, isOld, asked, onZoom } = props;
   const { all } = series;
-  const made = all.filter(({ latency }) => latency !== null);
+  const made = all.filter(({ phases }) => PHASE_ORDER.some((phase) => phases[phase] !== null));
   const reached = PHASE_ORDER.filter((phase) => made.some(({ phases }) => phases[phase] !== null));
   return (
     <section class={isOld ? "card old" : "card"} aria-busy={isOld}>
       <h2>Phases</h2>
-      {reached.length === 0 ? (
+      {all.length === 0 ? (
+        <NothingKept grain={view.grain} />
+      ) : reached.length === 0 ? (
         <NoTimes type={view.type} isMade={isAnyMade(all)} />
       ) : (
         <Chart
@@ -163,13 +167,35 @@ export function PhasesChart(props: Omit<ChartsProps, "places">) {
   );
 }
 
-export const NoCalls = () => (
+export const NoCalls = ({ range }: Pick<View, "range">) => (
   <Empty title="No calls in this range">
-    <p>Choose a longer range, or run the call now.</p>
+    <p>
+      {range[1] < now() - DAY_MS
+        ? "Choose a longer range: days are kept for longer than hours."
+        : "Choose a longer range, or run the call now."}
+    </p>
   </Empty>
 );
 
 const isAnyMade = (samples: readonly Sample[]): boolean => samples.some(({ count }) => count > 0);
+
+const isAnyPassed = (samples: readonly Sample[]): boolean =>
+  samples.some(({ count, failed }) => count > failed);
+
+/** Shown if calls passed, but only their average and their extremes are known. */
+const NotKept = () => (
+  <p class="notice">
+    The percentiles of this range are no longer kept: choose the average or the slowest.
+  </p>
+);
+
+/** Shown where statistics have runs, but the chart has nothing. */
+const NothingKept = ({ grain }: Pick<View, "grain">) =>
+  grain === "RAW" ? (
+    <p class="muted">No single run of this range is kept: choose a longer range.</p>
+  ) : (
+    <p class="muted">No call was made in this range.</p>
+  );
 
 interface NoTimesProps extends Pick<View, "type"> {
   /** Whether any call was made. */
