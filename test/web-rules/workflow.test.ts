@@ -6,6 +6,7 @@ import { changesOf } from "../../web/src/changes.ts";
 import { movedTo } from "../../web/src/order.ts";
 import { bodyOf, draftOf, withStep } from "../../web/src/pages/workflow/draft.ts";
 import type { Step as DraftStep } from "../../web/src/pages/workflow/draft.ts";
+import { redirectsOf, spansOf } from "../../web/src/parts/phases.ts";
 import { stepsOf, totalPause } from "../../web/src/steps.ts";
 
 /**
@@ -40,6 +41,27 @@ describe("the time line of a run", () => {
   it("joins the calls where pauses are left out", () => {
     expect(offsets(false)).toEqual([0, null, 100.5, 160.5]);
     expect(totalPause(stepsOf(RUN, false))).toBe(0);
+  });
+});
+
+describe("the bars of a redirected call", () => {
+  const timing = { ...NO_TIMING, tcp: 1, processing: 20, download: 3, total: 900 };
+  const hop = { url: "http://a.test/", http_code: 302, timing: { ...NO_TIMING, total: 874 } };
+
+  it.each([
+    ["with the exchanges before", [hop], 874, ["between", 2]],
+    ["once these are no longer kept", [], 876, undefined],
+  ])("begin with the redirects, %s", (_when, hops, ms, between) => {
+    const result = { meta: { redirects: 1 }, timing, hops } as unknown as ListedResult;
+    const spans = spansOf(timing, redirectsOf(result));
+    expect(spans.map(({ phase, ms }) => [phase, ms])).toEqual([
+      ["redirects", ms],
+      ["tcp", 1],
+      ["processing", 20],
+      ["download", 3],
+      ...(between ? [between] : []),
+    ]);
+    expect(spans[1]?.from).toBe(ms);
   });
 });
 

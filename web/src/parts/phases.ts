@@ -1,4 +1,6 @@
 // The phases of a call as the pages show them: names, and where each lies in time.
+import type { ListedResult } from "../../../src/model/result.ts";
+import { sum } from "../../../src/model/sum.ts";
 import type { Phase, Timing } from "../../../src/model/timing.ts";
 
 interface PhaseName {
@@ -18,6 +20,9 @@ export const PHASE_NAMES: Readonly<Record<Phase, PhaseName>> = {
 
 export const PHASE_ORDER = Object.keys(PHASE_NAMES) as readonly Phase[];
 
+/** The exchanges before the last one, where they have no rows of their own. */
+export const REDIRECTS = "redirects";
+
 /** The rest of a call that ended within a phase, whose own length is unknown. */
 const UNFINISHED = "unfinished";
 
@@ -26,6 +31,7 @@ export const BETWEEN = "between";
 
 /** Bars that are not phases. */
 const OTHER_NAMES = {
+  [REDIRECTS]: { name: "Redirects", meaning: "the exchanges before the last one" },
   [UNFINISHED]: { name: "Not completed", meaning: "until the call ended" },
   [BETWEEN]: {
     name: "Between phases",
@@ -38,7 +44,7 @@ type Bar = Phase | keyof typeof OTHER_NAMES;
 const BARS: Readonly<Record<Bar, PhaseName>> = { ...PHASE_NAMES, ...OTHER_NAMES };
 
 /** In the order in which they are drawn. */
-export const BAR_ORDER = Object.keys(BARS) as readonly Bar[];
+export const BAR_ORDER: readonly Bar[] = [REDIRECTS, ...PHASE_ORDER, UNFINISHED, BETWEEN];
 
 export const nameOfBar = (bar: Bar): PhaseName => BARS[bar];
 
@@ -53,10 +59,15 @@ export interface Span {
   readonly ms: number;
 }
 
-/** Returns the phases that one exchange reached, each after the one before it. */
-export function spansOf(timing: Timing): Span[] {
+/**
+ * Returns the phases that one exchange reached, each after the one before it. The total may include
+ * `redirectsMs` of earlier exchanges.
+ */
+export function spansOf(timing: Timing, redirectsMs = 0): Span[] {
   const spans: Span[] = [];
-  let from = 0;
+  if (redirectsMs >= SHOWN_MS)
+    spans.push({ phase: REDIRECTS, name: BARS[REDIRECTS].name, from: 0, ms: redirectsMs });
+  let from = redirectsMs;
   for (const phase of PHASE_ORDER) {
     const ms = timing[phase];
     if (ms === null) continue;
@@ -67,6 +78,23 @@ export function spansOf(timing: Timing): Span[] {
   const rest = timing.download === null ? UNFINISHED : BETWEEN;
   if (left >= SHOWN_MS) spans.push({ phase: rest, name: BARS[rest].name, from, ms: left });
   return spans;
+}
+
+interface Timed {
+  readonly timing: Timing;
+  readonly redirectsMs?: number;
+}
+
+export const spansIn = ({ timing, redirectsMs }: Timed): Span[] => spansOf(timing, redirectsMs);
+
+export const msOf = (row: Timed, bar: Bar): number | undefined =>
+  spansIn(row).find(({ phase }) => phase === bar)?.ms;
+
+/** Returns how long the exchanges before the last one took; their details may have been removed. */
+export function redirectsOf({ meta, timing, hops }: ListedResult): number {
+  if (hops.length > 0) return sum(hops.map((hop) => hop.timing.total ?? 0));
+  if (meta.redirects === 0 || timing.total === null || timing.download === null) return 0;
+  return Math.max(0, timing.total - sum(PHASE_ORDER.map((phase) => timing[phase] ?? 0)));
 }
 
 /** Returns the end of the last phase, or the total if that is later, in milliseconds. */

@@ -8,10 +8,12 @@ import {
   BAR_ORDER,
   BETWEEN,
   lengthOf,
+  msOf,
   nameOfBar,
   PHASE_NAMES,
   PHASE_ORDER,
-  spansOf,
+  REDIRECTS,
+  spansIn,
   ticksTo,
 } from "./phases.ts";
 import type { Span } from "./phases.ts";
@@ -26,6 +28,8 @@ export interface WaterfallRow {
   /** When it began, in milliseconds from the start of the whole. */
   readonly offsetMs: number;
   readonly timing: Timing;
+  /** The part of the total that exchanges without rows took, before these phases. */
+  readonly redirectsMs?: number;
   readonly state?: Tone;
   /** In place of the state's word, such as `200 OK`. */
   readonly word?: string;
@@ -114,7 +118,7 @@ const Label = ({ label, href, state, word }: WaterfallRow) => (
 
 function BarLine(row: RowProps) {
   const { offsetMs, timing, end, state, word, note, pauseMs = 0 } = row;
-  const spans = spansOf(timing);
+  const spans = spansIn(row);
   const isMade = spans.length > 0;
   return (
     <li class="line">
@@ -154,7 +158,7 @@ function PhaseLines(row: RowProps) {
         <span class="number">{formatMs(lengthOf(timing))}</span>
       </div>
       <ul>
-        {spansOf(timing).map((span) => (
+        {spansIn(row).map((span) => (
           <li class="line" key={span.phase}>
             <span class="label" title={nameOfBar(span.phase).meaning}>
               {span.name}
@@ -185,7 +189,7 @@ const Bar = ({ span: { phase, name, from, ms }, offsetMs, end }: BarProps) => (
 );
 
 function Legend({ rows }: { readonly rows: readonly WaterfallRow[] }) {
-  const reached = new Set(rows.flatMap(({ timing }) => spansOf(timing).map(({ phase }) => phase)));
+  const reached = new Set(rows.flatMap(spansIn).map(({ phase }) => phase));
   return (
     <ul class="legend">
       {BAR_ORDER.filter((bar) => reached.has(bar)).map((bar) => (
@@ -206,6 +210,9 @@ const PhaseTable = ({ rows }: { readonly rows: readonly WaterfallRow[] }) => (
         <th scope="col" class="number">
           Start
         </th>
+        <th scope="col" class="number">
+          {nameOfBar(REDIRECTS).name}
+        </th>
         {PHASE_ORDER.map((phase) => (
           <th scope="col" class="number">
             {PHASE_NAMES[phase].name}
@@ -220,23 +227,21 @@ const PhaseTable = ({ rows }: { readonly rows: readonly WaterfallRow[] }) => (
       </tr>
     </thead>
     <tbody>
-      {rows.map(({ label, offsetMs, timing }) => (
+      {rows.map((row) => (
         <tr>
-          <th scope="row">{label}</th>
-          <td class="number">{formatMs(offsetMs)}</td>
+          <th scope="row">{row.label}</th>
+          <td class="number">{formatMs(row.offsetMs)}</td>
+          <td class="number">{formatMs(msOf(row, REDIRECTS))}</td>
           {PHASE_ORDER.map((phase) => (
-            <td class="number">{formatMs(timing[phase])}</td>
+            <td class="number">{formatMs(row.timing[phase])}</td>
           ))}
-          <td class="number">{formatMs(betweenOf(timing))}</td>
-          <td class="number">{formatMs(timing.total)}</td>
+          <td class="number">{formatMs(msOf(row, BETWEEN))}</td>
+          <td class="number">{formatMs(row.timing.total)}</td>
         </tr>
       ))}
     </tbody>
   </table>
 );
-
-const betweenOf = (timing: Timing): number | undefined =>
-  spansOf(timing).find(({ phase }) => phase === BETWEEN)?.ms;
 
 const percent = (ms: number, end: number): string => `${(100 * ms) / end}%`;
 
