@@ -31,6 +31,8 @@ describe("the cURL command of a request", () => {
       "PATCH",
       "--header",
       "X-Odd: a'b; $PATH",
+      "--header",
+      "Content-Type:",
       "--data-raw",
       body,
     ]);
@@ -51,14 +53,31 @@ describe("the cURL command of a request", () => {
   });
 
   it("omits what cURL adds itself, and keeps a header without a value", () => {
-    const headers = ["Host", "Content-Length", "Empty"].map((key) => ({ key, value: "" }));
+    const headers = [
+      { key: "Host", value: "a.test" },
+      { key: "Content-Length", value: "" },
+      { key: "Empty", value: "" },
+    ];
     const command = curlOf({ url: "http://a.test/", method: "GET", headers, body: null });
     expect(argumentsOf(command)).toEqual(["http://a.test/", "--header", "Empty;"]);
   });
 
+  it("keeps the name of another host, and the type of a body", () => {
+    const headers = [
+      { key: "host", value: "b.test" },
+      { key: "content-type", value: "text/plain" },
+    ];
+    const command = curlOf({ url: "http://a.test/", method: "POST", headers, body: "x" });
+    const kept = ["--header", "host: b.test", "--header", "content-type: text/plain"];
+    expect(argumentsOf(command).slice(3)).toEqual([...kept, "--data-raw", "x"]);
+  });
+
   it("asks for the head of a HEAD request", () => {
-    const command = curlOf({ url: "http://a.test/", method: "HEAD", headers: [], body: null });
-    expect(argumentsOf(command)).toEqual(["--head", "http://a.test/"]);
+    // cURL sends no body with it.
+    for (const body of [null, "x"]) {
+      const command = curlOf({ url: "http://a.test/", method: "HEAD", headers: [], body });
+      expect(argumentsOf(command)).toEqual(["--head", "http://a.test/"]);
+    }
   });
 
   it("has a placeholder for each masked value", () => {

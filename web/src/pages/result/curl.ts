@@ -6,21 +6,31 @@ import type { Result } from "../../../../src/model/result.ts";
 /** Stands for a secret in a command, to be replaced. */
 const PLACEHOLDER = "SECRET";
 
-/** Headers that cURL derives from the URL and the body. */
-const FRAMING = ["content-length", "transfer-encoding", "connection", "host"];
+/** Headers that cURL derives from the body. */
+const FRAMING = ["content-length", "transfer-encoding", "connection"];
 
-/** Masked values become placeholders, which `hasSecrets` finds. */
+/** Masked values become placeholders, which `hasSecrets` finds. cURL sends no body with HEAD. */
 export function curlOf({ url, method, headers, body }: NonNullable<Result["request"]>): string {
   const isHead = method === "HEAD";
-  const sent = headers.filter(({ key }) => !FRAMING.includes(key.toLowerCase()));
+  const ownHost = URL.canParse(url) ? new URL(url).host : undefined;
+  const sent = headers.filter(
+    ({ key, value }) =>
+      !FRAMING.includes(key.toLowerCase()) && !(isNamed(key, "host") && value === ownHost),
+  );
+  const data = isHead ? null : body;
+  const isTyped = data === null || sent.some(({ key }) => isNamed(key, "content-type"));
   const parts = [
     ["curl", ...optionsOf(url, isHead), quoted(plain(url))].join(" "),
     ...(isHead || (method === "GET" && body === null) ? [] : [`--request ${quote(method)}`]),
     ...sent.map(({ key, value }) => `--header ${quoted(plain(headerOf(key, value)))}`),
-    ...(body === null ? [] : [`--data-raw ${quoted(plain(body))}`]),
+    // cURL would say that the body is a form.
+    ...(isTyped ? [] : ["--header Content-Type:"]),
+    ...(data === null ? [] : [`--data-raw ${quoted(plain(data))}`]),
   ];
   return parts.join(" \\\n  ");
 }
+
+const isNamed = (key: string, name: string): boolean => key.toLowerCase() === name;
 
 /** cURL reads brackets and braces in a URL as a list of URLs. */
 const optionsOf = (url: string, isHead: boolean): string[] => [
