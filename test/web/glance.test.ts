@@ -220,6 +220,20 @@ it("does not take what is no longer kept for calls that were never made", async 
   expect(await page.getByText("No call passed in this range.").count()).toBe(0);
 });
 
+it("ends a zoom into the distribution once its bars are others", async () => {
+  const far = [100, 300, 500].map((total) => ({ location_id: "far", total }));
+  await glanceOf({ location_id: "local", total: 24 }, { location_id: "local", total: 26 }, ...far);
+  const zoom = page.getByRole("toolbar", { name: "Zoom: Calls by latency" });
+  await zoom.getByRole("button", { name: "Later" }).click();
+  const reset = zoom.getByRole("button", { name: "Reset" });
+  await expect.poll(() => reset.getAttribute("aria-disabled")).toBe("false");
+  await page
+    .getByRole("region", { name: "What the charts show" })
+    .getByLabel("Location")
+    .selectOption("local");
+  await expect.poll(() => reset.getAttribute("aria-disabled")).toBe("true");
+});
+
 it("moves on without results", async () => {
   await page.clock.install();
   const glance = await glanceOf({ location_id: "local" });

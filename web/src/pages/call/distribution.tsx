@@ -72,6 +72,7 @@ export function HistogramChart({ value, isOld, places }: DistributionProps) {
           format={(count) => formatCount(count)}
           isCount
           range={[0, bins.length]}
+          axis={JSON.stringify(bins, ["from", "to"])}
         />
       )}
       {fences.length > 0 && <Fences fences={fences} places={places} />}

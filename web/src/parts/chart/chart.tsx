@@ -20,6 +20,8 @@ export interface ChartProps extends ChartSpec {
   /** If given, the caller applies the zoom to `range`; undefined: back to all of it. */
   readonly onZoom?: (range: Range | undefined) => void;
   readonly isZoomed?: boolean;
+  /** What the x axis stands for: the chart's own zoom ends when this changes. */
+  readonly axis?: string;
 }
 
 export function Chart({
@@ -29,11 +31,13 @@ export function Chart({
   asked = range,
   onZoom,
   isZoomed,
+  axis,
   ...spec
 }: ChartProps) {
-  const [own, setOwn] = useState<Range>();
+  const [zoomed, setZoomed] = useState<{ readonly axis: string | undefined; readonly to: Range }>();
+  const own = zoomed?.axis === axis ? zoomed?.to : undefined;
   const [hovered, setHovered] = useState<number | null>(null);
-  const zoom = onZoom ?? setOwn;
+  const zoom = onZoom ?? ((to: Range | undefined) => setZoomed(to && { axis, to }));
   const shown = own ?? range;
   const box = usePlot(spec, shown, {
     onHover: setHovered,
