@@ -56,7 +56,8 @@ function stateValue({ now }: CallOverview): number {
 
 export function select(calls: readonly CallOverview[], selection: Selection): CallOverview[] {
   const { state, sorting } = selection;
-  const valueOf = VALUES[sorting.column] ?? (() => null);
+  const { column } = sorting;
+  const valueOf = (Object.hasOwn(VALUES, column) && VALUES[column]) || (() => null);
   const found = matching(calls, selection).filter((call) => !state || toneOfCall(call) === state);
   const sign = sorting.descending ? -1 : 1;
   return found
