@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { stateNow } from "../../src/model/call-state.ts";
 import { categoryOf } from "../../src/model/result.ts";
 import type { ResultCode } from "../../src/model/result.ts";
-import { withOutcome } from "../../web/src/call-overview.ts";
+import { isCounted, withOutcome } from "../../web/src/call-overview.ts";
 import type { CallOverview } from "../../web/src/call-overview.ts";
 import { placesText, whereText } from "../../web/src/call-state.ts";
 import { select, selectionOf } from "../../web/src/pages/calls/selection.ts";
@@ -107,6 +107,17 @@ describe("the state of a call", () => {
   });
 });
 
+describe("the numbers of a call's day", () => {
+  it.each([
+    ["pass", true],
+    ["fail", true],
+    ["missed", true],
+    ["unable", false],
+  ])("count a run with this outcome: %s, %s", (word, is) => {
+    expect(isCounted(eventOf(`${word}@Oslo`))).toBe(is);
+  });
+});
+
 describe("the list of calls", () => {
   const calls = [
     callOf("passes", ["pass@Oslo", "pass@Rome"]),
@@ -132,6 +143,11 @@ describe("the list of calls", () => {
       "passes",
       "idle",
     ]);
+  });
+
+  it("is in the order of its names if no column has the address's name", () => {
+    expect(names("?sort=__proto__")).toEqual(names("?sort=nothing"));
+    expect(names("?sort=toString")).toEqual(names("?sort=nothing"));
   });
 
   it("filters by the state that it shows", () => {

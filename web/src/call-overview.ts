@@ -43,6 +43,10 @@ export interface CallOverview {
 /** The query key of one call's overview, to invalidate it. */
 export const overviewKey = (id: string) => ["calls", id, "overview"] as const;
 
+/** Tells whether an outcome changes the numbers of the day: calls made, and runs missed. */
+export const isCounted = ({ result, result_category }: Outcome): boolean =>
+  result_category !== null || result === "MISSED";
+
 /** Applies an event to a call; a result older than the known one changes nothing. */
 export function withOutcome(call: CallOverview, event: OutcomeAt): CallOverview {
   const { state, now } = call;

@@ -3,7 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { send, withQuery } from "../../api.ts";
 import type { List } from "../../api.ts";
-import { withOutcome } from "../../call-overview.ts";
+import { isCounted, withOutcome } from "../../call-overview.ts";
 import type { CallOverview } from "../../call-overview.ts";
 import { onGap, onResult } from "../../events.ts";
 import type { RecordedEvent } from "../../events.ts";
@@ -98,13 +98,13 @@ export function useCalls(): void {
 /** Events by the id of the call. */
 type Heard = Map<string, RecordedEvent[]>;
 
-/** Returns whether an event is for a call that is not in the list, or had no run that day. */
+/** Returns whether an event is for a call not in the list, or is its first of the day to count. */
 function patch(heard: Heard): boolean {
   let known = 0;
   calls.value = calls.peek()?.map((call) => {
     const events = heard.get(call.id);
     if (!events) return call;
-    if (call.day?.count !== 0 || call.day.missed > 0) known += 1;
+    if (call.day?.count !== 0 || call.day.missed > 0 || !events.some(isCounted)) known += 1;
     return events.reduce<CallOverview>(withOutcome, call);
   });
   return known < heard.size;
