@@ -1,6 +1,7 @@
 // Workflows in a real browser: created, reordered, run, and viewed.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Locator, Page } from "playwright-core";
+import { systemClock } from "../../src/runtime/clock.ts";
 import { keepPicture } from "../support/browser.ts";
 import { MARKER, MARKUP } from "../support/hostile-text.ts";
 import { expectAccessible, beyondEdgeOf, OWNER_KEY, startPages } from "../support/pages.ts";
@@ -174,6 +175,15 @@ describe("workflows", { timeout: 180_000 }, () => {
     await page.clock.fastForward(40_000); // what was read is stale, which the page has noticed
     await page.clock.fastForward(3 * 3_600_000);
     await row.getByText("Passed 3 h ago").waitFor();
+  });
+
+  it("that have run did so in the past, also by a browser's clock that is behind", async () => {
+    const id = await makeWorkflow("Just now", [await makeCall("Sign in", "/sign-in")]);
+    await pages.client.send("POST", `/workflows/${id}/`, {});
+    const { page } = await pages.open("/not-a-page");
+    await page.clock.install({ time: systemClock.now() - 90_000 });
+    await page.goto(`${pages.api}/workflows`);
+    await page.getByRole("row", { name: "Just now" }).getByText("Passed 0 s ago").waitFor();
   });
 
   it("show faults at the call, and never overwrite unasked", async () => {

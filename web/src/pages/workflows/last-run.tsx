@@ -25,9 +25,11 @@ export function LastRun({ workflowId }: { readonly workflowId: string }) {
   const run = runs.find(({ meta }) => !isInFlight(meta)) ?? runs[0];
   if (!run) return <span class="muted">Never run</span>;
   const time = timeOfRun(run);
+  // This machine's clock may be behind.
+  const shownAt = isInFlight(run.meta) ? now() : Math.max(now(), time);
   return (
     <a class="last-run" href={`workflow-results/${run.id}`} title={formatTime(time)}>
-      <RunState {...run.meta} /> {formatAgo(time, now())}
+      <RunState {...run.meta} /> {formatAgo(time, shownAt)}
     </a>
   );
 }
