@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readCurl } from "../../web/src/curl/curl.ts";
 import type { CurlRequest } from "../../web/src/curl/curl.ts";
+import { argumentsOf } from "../support/bash.ts";
 
 const GET: CurlRequest = {
   method: "GET",
@@ -181,12 +182,24 @@ describe("an option", () => {
     [`curl ${SHOP} | jq .`, "Everything after | is ignored."],
     [`curl ${SHOP} 2>&1 | jq .`, "Everything after 2>&1 is ignored."],
     [`curl -H "Authorization: Bearer $TOKEN" ${SHOP}`, "The shell would expand $TOKEN"],
+    [`curl -H "A: \`date\`" ${SHOP}`, "The shell would expand `…`"],
     [`curl -m 600 ${SHOP}`, "-m 600 is lowered to 120 s"],
     [`curl ${SHOP} ${SHOP}b`, "Only the first of 2 URLs is used."],
     ["curl shop.example/", "The URL has no scheme"],
   ])("%s is noted", (text, note) => {
     const { request, notes } = readCurl(text);
     expect(request).toBeDefined();
+    expect(notes).toEqual([expect.stringContaining(note)]);
+  });
+});
+
+describe("credentials of another scheme", () => {
+  it.each([
+    ["--aws-sigv4 aws:amz:eu-west-1:s3", "--aws-sigv4 signs requests: choose an authentication"],
+    ["--digest", "Ignored, because Sonde has no equivalent: --digest."],
+  ])("are not sent as Basic ones: %s", (option, note) => {
+    const { request, notes } = readCurl(`curl ${option} -u KEY:SECRET ${SHOP}`);
+    expect(request?.basic).toBeNull();
     expect(notes).toEqual([expect.stringContaining(note)]);
   });
 });
@@ -202,6 +215,41 @@ describe("of several requests", () => {
       faults: [],
       notes: [`Only the first request, before ${option}, is used.`],
     });
+  });
+});
+
+describe("the end of a line", () => {
+  it.each([
+    `curl ${SHOP}\ncurl -X DELETE ${SHOP}b -u ann:pw -k`,
+    `$ curl ${SHOP}\n\n$ curl -d x ${SHOP}b`,
+  ])("before another command ends the command: %s", (text) => {
+    expect(readCurl(text)).toEqual({
+      request: GET,
+      faults: [],
+      notes: ["Everything after the first command is ignored."],
+    });
+  });
+
+  it.each([`curl ${SHOP}\n  -d x`, `curl \\\n  ${SHOP} \\\n  -d x\n`, `curl -d "x" \n ${SHOP}`])(
+    "before an option does not: %s",
+    (text) => {
+      expect(readCurl(text)).toEqual({ request: { ...POST, body: "x" }, faults: [], notes: [] });
+    },
+  );
+});
+
+describe("an argument", () => {
+  it.each([
+    String.raw`"?\$top=5&\$select=id"`,
+    String.raw`"{\"price\": \"\$5\", \"c\": \"\`x\`\"}"`,
+    String.raw`"\\\$ \\ \a"`,
+    String.raw`$'\U0001F600 \u00fc \'\\U41'`,
+    String.raw`'\$5'`,
+  ])("in quotes is what it is in bash: %s", (written) => {
+    const text = `curl -d ${written} ${SHOP}`;
+    const { request, notes } = readCurl(text);
+    expect(request?.body).toBe(argumentsOf(text)[1]);
+    expect(notes).toEqual([]);
   });
 });
 

@@ -1,5 +1,4 @@
 // What the page of a result shows: its cURL command, its advice, its phases.
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -9,15 +8,7 @@ import { adviceFor, OUTCOMES, REMEDIES } from "../../web/src/advice.ts";
 import { daysText, prettyJson } from "../../web/src/pages/result/words.ts";
 import { spansOf, ticksTo } from "../../web/src/parts/phases.ts";
 import { doubtOf, startText, sureText } from "../../web/src/parts/sure-text.ts";
-
-/** Returns the arguments that a shell passes to the program. */
-const argumentsOf = (command: string): string[] =>
-  execFileSync("bash", ["--norc", "-c", command.replace(/^curl/, "printf '%s\\0'")], {
-    encoding: "utf8",
-    env: { LC_ALL: "C.UTF-8" },
-  })
-    .split("\0")
-    .slice(0, -1);
+import { argumentsOf } from "../support/bash.ts";
 
 describe("the cURL command of a request", () => {
   it("reaches a shell exactly as it was sent", () => {

@@ -25,6 +25,8 @@ export interface Command {
   isJson?: boolean;
   isCompressed?: boolean;
   basic?: BasicCredentials;
+  /** The user and password belong to another scheme than Basic. */
+  isNotBasic?: boolean;
   userAgent?: string;
   referer?: string;
   bearer?: string;
@@ -52,6 +54,11 @@ const addData: Effect = (command, text, written) => {
 
 const readsFile = (written: string, file: string): string =>
   `${written} reads the file ${file}: replace @${file} with its contents, using --data-raw.`;
+
+const withoutEquivalent: Effect = (command, _value, written) => {
+  command.isNotBasic = true;
+  command.leftOut.push(written);
+};
 
 const refuseForm: Effect = ({ faults }, _value, written) =>
   void faults.push(
@@ -91,6 +98,16 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
     const [, user = "", password = ""] = /^([^:]*):?(.*)$/s.exec(value) ?? [];
     command.basic = { user, password };
   },
+  "aws-sigv4"(command, _value, written) {
+    command.isNotBasic = true;
+    command.notes.push(
+      `${written} signs requests: choose an authentication setting of type AMAZON with these keys.`,
+    );
+  },
+  digest: withoutEquivalent,
+  ntlm: withoutEquivalent,
+  negotiate: withoutEquivalent,
+  anyauth: withoutEquivalent,
   insecure: ({ tags }) => void tags.push("insecure-tls"),
   "max-time": addTimeout,
   "max-redirs": addRedirects,

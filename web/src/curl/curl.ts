@@ -42,7 +42,7 @@ export function readCurl(text: string): CurlReading {
   const { first, operator } = firstCommandOf(text.replaceAll("\r\n", "\n"));
   let words: string[];
   try {
-    words = split(first.replace(/^\s*\$\s+/, ""));
+    words = split(forShlex(first).replace(/^\s*\$\s+/, ""));
   } catch {
     return refuse("A quote is not closed, or a backslash ends the command: copy all of it.");
   }
@@ -58,16 +58,36 @@ export function readCurl(text: string): CurlReading {
   return readingOf(command, end);
 }
 
-/** Matches what is escaped or quoted, `>&` as in `2>&1`, and operators that end a command. */
+/**
+ * Matches what is escaped or quoted, `>&` as in `2>&1`, and operators that end a command. So does
+ * the end of a line before another curl command; others may be of a copy that lost its backslashes.
+ */
 const SHELL =
-  /\\.|\$'[^'\\]*(?:\\.?[^'\\]*)*'?|'[^']*'?|"[^"\\]*(?:\\.?[^"\\]*)*"?|[<>][&|]|([;&|]+)/gs;
+  /\\.|\$'[^'\\]*(?:\\.?[^'\\]*)*'?|'[^']*'?|"[^"\\]*(?:\\.?[^"\\]*)*"?|[<>][&|]|([;&|]+|\n(?=\s*(?:\$\s+)?curl(?:\.exe)?\s))/gs;
 
 /** Cuts a text at the first unquoted operator, also in the middle of a word. */
 function firstCommandOf(text: string): { first: string; operator?: string } {
   for (const { 1: operator, index } of text.matchAll(SHELL))
-    if (operator !== undefined) return { first: text.slice(0, index), operator };
+    if (operator !== undefined)
+      return {
+        first: text.slice(0, index),
+        operator: operator === "\n" ? "the first command" : operator,
+      };
   return { first: text };
 }
+
+/** Resolves the escapes in quotes that bash knows and shlex does not. */
+const forShlex = (text: string): string =>
+  text.replace(SHELL, (part) => {
+    if (part.startsWith('"')) return part.replace(/\\([$`])|\\./gs, (all, plain) => plain ?? all);
+    if (!part.startsWith("$'")) return part;
+    return part.replace(/\\U([\dA-Fa-f]{1,8})|\\./gs, (all, code?: string) =>
+      code === undefined ? all : characterOf(Number.parseInt(code, 16)),
+    );
+  });
+
+const characterOf = (code: number): string =>
+  code > 0x10ffff ? "\ufffd" : String.fromCodePoint(code);
 
 /** cmd.exe on Windows escapes with ^; arguments of this form do not occur in bash. */
 const isForCmd = (text: string): boolean => /\s\^(?:"|\r?\n)/.test(text) && !/\s\$?'/.test(text);
@@ -88,12 +108,10 @@ const newCommand = (): Command => ({
 /** Notes the first variable or command that the shell would expand, outside single quotes. */
 function notesOnShell(text: string): string[] {
   const [found] =
-    /(?<!\\)\$(?:[A-Za-z_]\w*|\{\w+\}|\()/.exec(text.replace(/\$?'[^']*'/g, "")) ?? [];
-  return found === undefined
-    ? []
-    : [
-        `The shell would expand ${found}${found.endsWith("(") ? "…)" : ""}: write the value, or a variable such as {{name}}.`,
-      ];
+    /\$(?:[A-Za-z_]\w*|\{\w+\}|\()|`/.exec(text.replace(/\\.|\$?'[^']*'/gs, "")) ?? [];
+  if (found === undefined) return [];
+  const written = found === "`" ? "`…`" : found.endsWith("(") ? "$(…)" : found;
+  return [`The shell would expand ${written}: write the value, or a variable such as {{name}}.`];
 }
 
 function readingOf(command: Command, end: string | undefined): CurlReading {
@@ -126,7 +144,7 @@ function readingOf(command: Command, end: string | undefined): CurlReading {
     body: sendsBody ? text : null,
     tags,
     basic:
-      decided.has("authorization") || command.bearer !== undefined
+      decided.has("authorization") || command.bearer !== undefined || command.isNotBasic
         ? null
         : (command.basic ?? basic),
   };
