@@ -245,6 +245,22 @@ describe("workflows", { timeout: 180_000 }, () => {
     await page.getByLabel("API key").waitFor();
   });
 
+  it("discard changes in favour of the version that was read since", async () => {
+    const id = await makeWorkflow("Old name", []);
+    const { page, faults } = await pages.open(`/workflows/${id}`);
+    await page.getByRole("checkbox", { name: /^Stop/ }).uncheck();
+    await pages.client.send("PUT", `/workflows/${id}/`, { meta: { name: "New name" } });
+    await page.getByRole("button", { name: "Run now" }).last().click();
+    await page.getByRole("heading", { name: "New name", level: 1, exact: true }).waitFor();
+    await page.getByRole("button", { name: "Discard changes" }).click();
+    const name = page.getByLabel("Name", { exact: true });
+    await expect.poll(() => name.inputValue()).toBe("New name");
+    await name.fill("Newer name");
+    await page.getByRole("button", { name: "Save changes" }).click();
+    await page.getByRole("heading", { name: "Newer name", level: 1, exact: true }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
   it("show a run that a failing call has ended, and no buttons to a viewer", async () => {
     const [broken, never] = [
       await makeCall(`Broken ${MARKUP}`, "/broken"),

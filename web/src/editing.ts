@@ -56,7 +56,8 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
   options: EditingOptions<T, D>,
 ): Editing<T, D> {
   const { path, prepare, onSaved, onReloaded } = options;
-  const { base, draft, setDraft, latest, round, changes, isChanged, begin } = useDraft(options);
+  const { base, draft, setDraft, latest, round, changes, isChanged, newest, begin } =
+    useDraft(options);
   const [isConflict, setConflict] = useState(false);
   const overwrites = useRef(false);
   const isShown = useShown();
@@ -105,7 +106,7 @@ export function useEditing<T extends { readonly id: string }, D extends object>(
     object: base?.object,
     isChanged,
     round,
-    discard: () => begin(base),
+    discard: () => begin(newest()),
     sending,
     conflict: isConflict ? conflict : undefined,
   };
@@ -126,8 +127,12 @@ function useDraft<T, D extends object>({
   const [draft, setDraft] = useState(first);
   const latest = useRef(draft);
   latest.current = draft;
+  /** A version that was read since then. */
+  const newer = useRef<Versioned<T>>(undefined);
+  const newest = () => newer.current ?? base;
   /** Starts over, apart from these parts of the draft. */
   const begin = (from: Versioned<T> | undefined, kept: Partial<D> = {}): void => {
+    newer.current = undefined;
     const anew = draftOf(from?.object);
     const isKept = Object.keys(kept).length > 0;
     setBegun({ base: from, first: anew, round: isKept ? round : round + 1 });
@@ -135,11 +140,14 @@ function useDraft<T, D extends object>({
   };
   const changes = (of: D) => changesOf(bodyOf(first, base?.object), bodyOf(of, base?.object));
   const isChanged = Object.keys(changes(draft)).length > 0;
-  // Adopts a newer version unless that would lose changes.
   useEffect(() => {
-    if (!isChanged && stored && stored.version !== base?.version) begin(stored);
+    if (stored && stored.version !== base?.version) newer.current = stored;
   }, [stored?.version]);
-  return { base, draft, setDraft, latest, round, changes, isChanged, begin };
+  // Adopts a newer version once that loses no changes.
+  useEffect(() => {
+    if (!isChanged && newer.current) begin(newer.current);
+  }, [stored?.version, isChanged]);
+  return { base, draft, setDraft, latest, round, changes, isChanged, newest, begin };
 }
 
 /** Returns the parts of `draft` that `sent` has not. */

@@ -1,5 +1,6 @@
 // A call as its form edits it, and the body that saves it.
 import type { Call } from "../../../../src/model/call.ts";
+import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
 import type { CurlRequest } from "../../curl/curl.ts";
 import { toPairs, toRows } from "../../rows.ts";
 import type { Row } from "../../rows.ts";
@@ -52,10 +53,12 @@ const storedDraft = ({ meta, access, request }: Call): CallDraft => ({
   basic: null,
 });
 
-/** Returns the draft of a new call like `call`. */
-export const copyOf = (call: Call): CallDraft => ({
+/** Returns the draft of a new call like `call`; of another owner's, without token and sharing. */
+export const copyOf = (call: Call, isOwn: boolean): CallDraft => ({
   ...draftOf(call),
+  ...(!isOwn && { access: NEW_DRAFT.access, token_id: null }),
   name: `Copy of ${call.meta.name}`,
+  tags: call.meta.tags.filter((tag) => tag !== SIMULATED_TAG),
 });
 
 export const bodyOf = (draft: CallDraft): object => ({
