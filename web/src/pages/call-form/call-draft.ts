@@ -1,6 +1,7 @@
 // A call as its form edits it, and the body that saves it.
 import type { Call } from "../../../../src/model/call.ts";
 import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
+import type { Versioned } from "../../api.ts";
 import type { CurlRequest } from "../../curl/curl.ts";
 import { toPairs, toRows } from "../../rows.ts";
 import type { Row } from "../../rows.ts";
@@ -54,9 +55,9 @@ const storedDraft = ({ meta, access, request }: Call): CallDraft => ({
 });
 
 /** Returns the draft of a new call like `call`; of another owner's, without token and sharing. */
-export const copyOf = (call: Call, isOwn: boolean): CallDraft => ({
+export const copyOf = ({ object: call, role }: Pick<Versioned<Call>, "object" | "role">) => ({
   ...draftOf(call),
-  ...(!isOwn && { access: NEW_DRAFT.access, token_id: null }),
+  ...(role !== "owner" && { access: NEW_DRAFT.access, token_id: null }),
   name: `Copy of ${call.meta.name}`,
   tags: call.meta.tags.filter((tag) => tag !== SIMULATED_TAG),
 });
@@ -75,15 +76,26 @@ export const bodyOf = (draft: CallDraft): object => ({
   },
 });
 
-/** Fills in the request of a cURL command, and a name derived from it if the call has none. */
-export const withCurl = (draft: CallDraft, { tags, ...request }: CurlRequest): CallDraft => ({
-  ...draft,
-  ...request,
-  name: draft.name || nameOf(request),
-  parameters: toRows(request.parameters),
-  headers: toRows(request.headers),
-  tags: [...new Set([...draft.tags, ...tags])],
-});
+/**
+ * Fills in the request of a cURL command, and a name derived from it if the call has none. The tags
+ * and the name of the command `before` go.
+ */
+export const withCurl = (
+  draft: CallDraft,
+  { tags, ...request }: CurlRequest,
+  before?: CurlRequest,
+): CallDraft => {
+  const isNamed = draft.name !== "" && !(before && draft.name === nameOf(before));
+  const kept = draft.tags.filter((tag) => !before?.tags.includes(tag));
+  return {
+    ...draft,
+    ...request,
+    name: isNamed ? draft.name : nameOf(request),
+    parameters: toRows(request.parameters),
+    headers: toRows(request.headers),
+    tags: [...new Set([...kept, ...tags])],
+  };
+};
 
 const nameOf = ({ method, url }: Pick<CurlRequest, "method" | "url">): string =>
   `${method} ${url.replace(/^https?:\/\//i, "").replace(/[?#].*$/s, "")}`.slice(0, 200);

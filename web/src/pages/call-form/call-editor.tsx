@@ -55,7 +55,7 @@ export function CallEditor({ first, stored, onSaved }: CallEditorProps) {
     onReloaded: () => invalidate(["calls"]),
   });
   const { draft, change, isChanged, sending, conflict } = editing;
-  const { reading, onCurl } = useCurl((request) => change(withCurl(draft, request)));
+  const { reading, onCurl } = useCurl((...requests) => change(withCurl(draft, ...requests)));
   const part = { draft, onChange: change, faultAt: sending.faultAt };
   return (
     <form class="stack" onSubmit={sending.submit} noValidate>
@@ -79,13 +79,15 @@ export function CallEditor({ first, stored, onSaved }: CallEditorProps) {
 }
 
 /** Returns the last reading, and a function that reads a command and passes `fill` its request. */
-function useCurl(fill: (request: CurlRequest) => void) {
+function useCurl(fill: (request: CurlRequest, before?: CurlRequest) => void) {
   const [reading, setReading] = useState<CurlReading>();
+  const before = useRef<CurlRequest>(undefined);
   const onCurl = (text: string): void => {
     const read = readCurl(text);
     setReading(read);
     if (!read.request) return;
-    fill(read.request);
+    fill(read.request, before.current);
+    before.current = read.request;
     announce("Filled in from the cURL command");
   };
   return { reading, onCurl };

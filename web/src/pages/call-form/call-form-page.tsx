@@ -43,7 +43,7 @@ export function NewCallPage() {
       {(from === undefined || read) && (
         <CallEditor
           key={from}
-          {...(read && { first: copyOf(read.object, isMine(read.object.meta)) })}
+          {...(read && { first: copyOf(read) })}
           stored={undefined}
           onSaved={saved}
         />
