@@ -266,6 +266,17 @@ describe("sonde transfer", { timeout: 120_000 }, () => {
     for (const each of TABLES) expect(await rowsOf(url, each), each).toEqual([]);
   });
 
+  it("accepts sums that the databases round differently", async () => {
+    using folder = copyOf(filled);
+    using database = new DatabaseSync(join(folder.dataDir, "sonde.db"));
+    database.exec("update stats set m3 = 0");
+    const rows = database.prepare("select rowid from stats limit 3").all();
+    const set = database.prepare("update stats set m3 = ? where rowid = ?");
+    for (const [n, m3] of [1e16, 1, -1e16].entries()) set.run(m3, rows[n]?.["rowid"] ?? null);
+    const args = ["transfer", "--to", await newDatabase()];
+    expect(await runSonde(args, { folder: folder.path })).toMatchObject({ code: 0 });
+  });
+
   it("names what is missing", async () => {
     using folder = makeFolder();
     const refusal = async (args: string[]) =>

@@ -6,7 +6,7 @@ import type { Column, Table } from "./transfer-tables.ts";
 
 /** Sums of remainders are exact for any number of rows. */
 const PRIME = 1_000_003;
-/** Relative: sums of fractions depend on the order of the rows. */
+/** Relative to the sum of magnitudes: sums of fractions depend on the order of the rows. */
 const PRECISION = 1e-9;
 
 type Sums = Readonly<Record<string, number | null>>;
@@ -26,21 +26,31 @@ export async function checkTable(
     select ${sql.raw(stored)} from ${sql.table(table)}`.execute(kysely);
   for (const [key, expected] of Object.entries(wanted)) {
     const found = rows[0]?.[key] ?? null;
-    if (!isSame(expected, found)) throw differs(table, key, expected, found);
+    const size = wanted[sizeOf(key)] ?? expected ?? 0;
+    if (!isSame(expected, found, size)) throw differs(table, key, expected, found);
   }
   return wanted["rows"] ?? 0;
 }
 
-/** For each column, how many values it has, and a sum. */
+/** For each column, how many values it has, and a sum; of fractions, also that of magnitudes. */
 const sumsOf = (columns: readonly Column[], valueOf: (column: Column) => string): string =>
   ["count(*) as rows"]
     .concat(
       columns.flatMap((column) => [
         `count(${valueOf(column)}) as "${column.name} values"`,
-        `cast(sum(${SUMMANDS[column.type](valueOf(column))}) as double precision) as "${column.name}"`,
+        sumOf(SUMMANDS[column.type](valueOf(column)), column.name),
+        ...(column.type === "double precision"
+          ? [sumOf(`abs(${valueOf(column)})`, sizeOf(column.name))]
+          : []),
       ]),
     )
     .join(", ");
+
+const sumOf = (summand: string, name: string): string =>
+  `cast(sum(${summand}) as double precision) as "${name}"`;
+
+/** Names the sum of a column's magnitudes. */
+const sizeOf = (name: string): string => `${name} size`;
 
 const remainder = (value: string): string => `(${value}) % ${PRIME}`;
 /** In bytes: a text of another encoding may have as many characters. */
@@ -54,10 +64,8 @@ const SUMMANDS: Readonly<Record<Column["type"], (value: string) => string>> = {
   "double precision": (value) => value,
 };
 
-const isSame = (a: number | null, b: number | null): boolean =>
-  a === null || b === null
-    ? a === b
-    : Math.abs(a - b) <= PRECISION * Math.max(Math.abs(a), Math.abs(b));
+const isSame = (a: number | null, b: number | null, size: number): boolean =>
+  a === null || b === null ? a === b : Math.abs(a - b) <= PRECISION * size;
 
 const differs = (table: Table, key: string, expected: number | null, found: number | null): Error =>
   new Error(
