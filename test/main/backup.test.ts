@@ -237,6 +237,10 @@ describe("sonde backup", { timeout: 120_000 }, () => {
       expect(await refusal(filled, ["backup", itself, ...force])).toBe(
         `${itself} is the database itself: name another file`,
       );
+    const key = join(filled.dataDir, "master-key");
+    expect(await refusal(filled, ["backup", key, "--force"])).toBe(
+      `${key} is not a database, so --force does not replace it: name another file`,
+    );
     execFileSync("mkfifo", [join(empty.dataDir, "pipe")]);
     for (const name of [empty.dataDir, join(empty.dataDir, "pipe")])
       expect(await refusal(filled, ["backup", name, "--force"])).toBe(

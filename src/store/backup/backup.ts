@@ -1,5 +1,5 @@
 // Backs up a file database into one file, which gets its name only once it is complete and checked.
-import { existsSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { isSameFile, partialName, place, removeDatabase, removeLeftovers } from "./placed-file.ts";
 import { checkCopyOf, openSnapshot } from "./snapshot.ts";
 import type { OnCopied, RowCounts, Snapshot } from "./snapshot.ts";
@@ -70,9 +70,22 @@ export const contentsOf = (snapshot: Snapshot, path: string): Omit<Contents, "ro
 function refuseTaken(path: string, replaces: boolean): void {
   if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
     throw new Error(`${path} is not a file: name another one`); // such as /dev/null
+  if (replaces && existsSync(path) && !isDatabase(path))
+    throw new Error(`${path} is not a database, so --force does not replace it: name another file`);
   const taken = [path, `${path}-wal`].find((name) => existsSync(name));
   if (replaces || taken === undefined) return;
   throw new Error(`${taken} exists: name another file, or replace it with --force`);
+}
+
+/** https://sqlite.org/fileformat.html, section 1.3; an empty file is a database without tables. */
+const HEADER = "SQLite format 3\0";
+
+function isDatabase(path: string): boolean {
+  const start = Buffer.alloc(HEADER.length);
+  const file = openSync(path, "r");
+  const length = readSync(file, start);
+  closeSync(file);
+  return length === 0 || start.toString("latin1") === HEADER;
 }
 
 /** Explains a refusal by the file system or SQLite; returns other errors unchanged. */
