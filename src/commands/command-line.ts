@@ -156,6 +156,7 @@ async function logWritten(): Promise<void> {
 /** Runs the command that the arguments name. Sets the exit code; never rejects. */
 export async function runCommandLine(args: string[]): Promise<void> {
   process.stdout.on("error", () => undefined); // `flushed` reports it
+  process.stderr.on("error", () => undefined); // nobody reads on
   try {
     const print = (text: string): void => void process.stdout.write(text);
     const code = await runCommand(args, readEnvironment(), print);

@@ -10,7 +10,7 @@ import type { Context } from "./command.ts";
 
 /** Colours only where stdout is a terminal, and NO_COLOR is not set. */
 export const screenOf = (): Screen => ({
-  width: process.stdout.isTTY ? process.stdout.columns : undefined,
+  width: process.stdout.isTTY ? process.stdout.columns || undefined : undefined,
   paint: (color, text) => styleText(color, text, { stream: process.stdout }),
 });
 

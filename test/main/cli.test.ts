@@ -474,6 +474,14 @@ it("stops silently when its reader has gone", async () => {
   expect([stdout, stderr]).toEqual([expect.stringMatching(/^\{"id":"\w{3} 0\n$/), ""]);
 });
 
+it("completes when nobody reads its messages", async () => {
+  using folder = makeFolder();
+  const script = '"$NODE" "$MAIN" keys create 2> >(true)';
+  const env = { ...settings(), SONDE_DATA_DIR: folder.dataDir };
+  const { stdout } = await bash("bash", ["--norc", "-c", script], { env });
+  expect(JSON.parse(stdout)).toHaveProperty("api_key");
+});
+
 it("does what docs/cli.md shows", async () => {
   const page = readFileSync("docs/cli.md", "utf8");
   const lines = [...page.matchAll(/^(?:\$ )?sonde (.*)$/gm)]
