@@ -47,7 +47,10 @@ export const streamsCheck = (sources: Sources): Check => ({
 
 const NEARLY_FULL = 0.8;
 
-function streamFindings({ streams, clustered }: BusFacts): Finding[] {
+export function streamFindings({
+  streams,
+  clustered,
+}: Pick<BusFacts, "streams" | "clustered">): Finding[] {
   if ("fault" in streams) return [failureOf(new Error(streams.fault))];
   return streams.flatMap((stream) => faultsOfStream(stream, clustered));
 }
@@ -87,14 +90,19 @@ function faultsOfStream({ name, found, wanted, setting }: StreamFacts, clustered
         "run that many servers with JetStream in the cluster and restart a process of the hub, or lower SONDE_NATS_REPLICAS",
       ),
     );
-  if (lagging.length > 0)
-    faults.push(
-      warning(
-        `the stream ${name} has no current replica on ${lagging.join(", ")}`,
-        "start that server, or wait until it has caught up",
-      ),
-    );
+  if (lagging.length > 0) faults.push(laggingFinding(name, replicas, lagging));
   return faults.length > 0 ? faults : [ok(`${holds} of at most ${sizeOf(maxBytes)}`)];
+}
+
+function laggingFinding(stream: string, replicas: number, lagging: readonly string[]): Finding {
+  const finding = `the stream ${stream} has no current replica on ${lagging.join(", ")}`;
+  const current = replicas - lagging.length;
+  if (current > replicas / 2)
+    return warning(finding, "start that server, or wait until it has caught up");
+  return failure(
+    `${finding}: it may store no message with ${current} of ${replicas}`,
+    "start servers until more than half run",
+  );
 }
 
 function consumerFindings({ tickConsumer }: BusFacts, { location }: Config): Finding[] {

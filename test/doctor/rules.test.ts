@@ -16,7 +16,7 @@ import { failureOf } from "../../src/doctor/finding.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
 import { ledgerFindings } from "../../src/doctor/ledger.ts";
 import { nameServerFindings, uplinkCheck } from "../../src/doctor/network.ts";
-import { permissionFindings } from "../../src/doctor/nats.ts";
+import { permissionFindings, streamFindings } from "../../src/doctor/nats.ts";
 import { readinessFindings, silenceFindings } from "../../src/doctor/process.ts";
 import { insightsFinding, schedulerFindings } from "../../src/doctor/scheduler.ts";
 import { settingsCheck } from "../../src/doctor/settings.ts";
@@ -363,6 +363,19 @@ it("a subject that a user needs but may not use is a failure", () => {
   ).toEqual([
     "failure: the NATS user of this process may not use the subject sonde.results.paris, which it needs",
   ]);
+});
+
+it.each([
+  [["b"], "warning: the stream SONDE_TICKS has no current replica on b"],
+  [
+    ["b", "c"],
+    "failure: the stream SONDE_TICKS has no current replica on b, c: it may store no message with 1 of 3",
+  ],
+])("a stream without current replicas on %s of three servers", (lagging, finding) => {
+  const wanted = { maxBytes: MIB, replicas: 3 };
+  const found = { messages: 0, bytes: 0, ...wanted, lagging };
+  const stream = { name: "SONDE_TICKS", setting: "SONDE_NATS_TICKS_MIB", wanted, found };
+  expect(streamFindings({ streams: [stream], clustered: true }).map(textOf)).toEqual([finding]);
 });
 
 it("what /readyz says is passed on", () => {

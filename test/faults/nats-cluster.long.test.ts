@@ -1,18 +1,20 @@
 // What happens to runs when a NATS cluster loses a leader, a stream or its messages, and what the
-// hub says of one without a quorum.
+// hub and the doctor say of one without a quorum.
 import { jetstreamManager } from "@nats-io/jetstream";
 import type { JetStreamManager } from "@nats-io/jetstream";
 import { connect } from "@nats-io/transport-node";
 import { expect, it } from "vitest";
+import { inspectNats } from "../../src/bus/nats/inspection.ts";
+import { streamFindings } from "../../src/doctor/nats.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { connectTo } from "../bus/buses.ts";
+import { connectTo, quiet, STREAMS } from "../bus/buses.ts";
 import { startNatsCluster } from "../support/nats-server.ts";
 import type { NatsServer } from "../support/nats-server.ts";
 import { announcedSeed, between, randomOf } from "../support/seed.ts";
 import { dueOf, isComplete, startService } from "../support/service.ts";
 import { until } from "../support/until.ts";
 
-it("a hub is not connected while a cluster has no quorum", async () => {
+it("a hub is not connected while a cluster has no quorum, and the doctor names the failure", async () => {
   await using stack = new AsyncDisposableStack();
   const [first, second, third] = await startNatsCluster(stack);
   const bus = stack.use(await connectTo(first?.url ?? ""));
@@ -26,8 +28,22 @@ it("a hub is not connected while a cluster has no quorum", async () => {
     expect(connected).toBe(false);
     expect(detail).toContain("JetStream stores no message");
   });
+  const options = { servers: [first?.url ?? ""], name: "doctor", log: quiet, streams: STREAMS };
+  expect(streamFindings(await inspectNats(options))).toEqual([
+    {
+      state: "failure",
+      finding: expect.stringContaining("JetStream stores no message (") as string,
+      advice: "start servers with JetStream until more than half of the cluster run",
+    },
+  ]);
   await Promise.all([second?.restart(), third?.restart()]);
   await until(() => expect(bus.status().connected).toBe(true));
+  await until(async () =>
+    expect(streamFindings(await inspectNats(options)).map(({ state }) => state)).toEqual([
+      "ok",
+      "ok",
+    ]),
+  );
 }, 120_000);
 
 it("no run is lost with a stream's leader, and each has one outcome when the streams are deleted", async (test) => {

@@ -20,6 +20,7 @@ import {
   tickConsumer,
   tickSubject,
 } from "./topology.ts";
+import { refusalOfJetStream } from "./watch.ts";
 
 export type NatsInspectionOptions = Pick<
   NatsSettings,
@@ -61,6 +62,8 @@ async function inspectAsHub(link: NatsLink, settings: StreamSettings): Promise<R
     })),
   );
   try {
+    const refusal = link.clustered ? await refusalOfJetStream(link) : undefined;
+    if (refusal !== undefined) return { subjects, streams: { fault: noQuorum(refusal) } };
     const manager = await openJetStream(link);
     const replicas = replicasOf(settings, link.clustered);
     const streams = await Promise.all(
@@ -76,6 +79,9 @@ async function inspectAsHub(link: NatsLink, settings: StreamSettings): Promise<R
     return { subjects, streams: { fault: textOf(cause) } };
   }
 }
+
+const noQuorum = (refusal: unknown): string =>
+  `JetStream stores no message (${textOf(refusal)}): start servers with JetStream until more than half of the cluster run`;
 
 async function streamFacts(
   manager: JetStreamManager,

@@ -42,7 +42,7 @@ export function watchConnection(link: NatsLink, clock: Clock, isHub: boolean) {
 }
 
 /** nats-server turns JetStream off when its disk fails; a cluster may have no quorum. */
-async function refusalOfJetStream({ connection }: NatsLink): Promise<unknown> {
+export async function refusalOfJetStream({ connection }: NatsLink): Promise<unknown> {
   const options = { timeout: REQUEST_TIMEOUT_MS, checkAPI: false };
   const manager = await jetstreamManager(connection, options);
   try {
