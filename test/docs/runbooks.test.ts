@@ -219,7 +219,7 @@ describe("the pages contain valid", () => {
     expect(unknown).toEqual([]);
   });
 
-  it.each(["systemd", "compose", "kubernetes"])(
+  it.each(["systemd", "compose", "kubernetes", "docker"])(
     "a `sonde` for %s, with the settings in WITH",
     (mark) => {
       using machine = makeFolder();
@@ -253,6 +253,31 @@ exec env -i PATH="$PATH" SONDE_MASTER_KEY=OLD "$@"`;
       expect(stdout, stderr).toBe(`OLD ${path} keys list\nNEW & ? ${path} keys list\n`);
     },
   );
+
+  it("a `sonde` for systemd, with the roles of hub.env, as the unit", () => {
+    using machine = makeFolder();
+    const { path } = machine;
+    const script = (name: string, text: string): void =>
+      writeFileSync(join(path, name), `#!/bin/bash\n${text}\n`, { mode: 0o755 });
+    script("runuser", 'exec "${@:4}"');
+    script("node", 'echo "roles: $SONDE_ROLES"');
+    const definition = README.blocks
+      .find(({ mark }) => mark === "systemd")
+      ?.text.replaceAll("/etc/sonde/hub.env", join(path, "hub.env"))
+      .replaceAll("/opt/sonde/node_modules/.bin/node", join(path, "node"))
+      .replaceAll("/var/lib/sonde/hub", path);
+    const rolesWith = (settings: string): string => {
+      writeFileSync(join(path, "hub.env"), settings);
+      const { stdout, stderr } = spawnSync("bash", ["--norc", "-eu"], {
+        input: `WITH=()\n${definition}\nsonde keys list`,
+        env: { PATH: `${path}:${process.env["PATH"]}` },
+        encoding: "utf8",
+      });
+      return stdout || stderr;
+    };
+    expect(rolesWith("")).toBe("roles: api,scheduler,aggregator\n");
+    expect(rolesWith("SONDE_ROLES=\n")).toBe("roles: \n");
+  });
 
   it("a `logs` for compose, of all containers that are one service in alerts", () => {
     using machine = makeFolder();
