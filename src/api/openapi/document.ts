@@ -77,14 +77,22 @@ function finish(operation: Operation, endpoint: Endpoint): void {
 }
 
 function headersOf({ answer, versioned, headers }: Endpoint): object | undefined {
-  const otherwise = "anyOf" in answer ? "; absent from an answer without an id" : "";
+  const isAbsent = versioned === true && "anyOf" in answer;
   const etag = {
-    description: `version of the object in the answer; for If-Match and If-None-Match${otherwise}`,
+    description: "version of the object in the answer; for If-Match and If-None-Match",
     example: EXAMPLE_ETAG,
   };
   const described = Object.entries({ ...(versioned && { ETag: etag }), ...headers });
   if (described.length === 0) return undefined;
-  return Object.fromEntries(described.map(([name, header]) => [name, toHeader(header)]));
+  return Object.fromEntries(
+    described.map(([name, { description, example }]) => [
+      name,
+      toHeader({
+        description: `${description}${isAbsent ? "; absent from an answer without an id" : ""}`,
+        example,
+      }),
+    ]),
+  );
 }
 
 /** Whether the body is required: an absent one is read as `{}`. */
