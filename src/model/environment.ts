@@ -20,10 +20,9 @@ export const VariableName = Type.String({
   maxLength: LIMITS.name,
   examples: ["user"],
 });
-export const VariableValue = Type.String({
-  maxLength: LIMITS.secret,
-  examples: ["ann@example.com"],
-});
+export const VariableValue = secret(
+  Type.String({ maxLength: LIMITS.secret, examples: ["ann@example.com"] }),
+);
 
 export const VariableSchema = Type.Object({
   meta: Type.Object({
@@ -33,7 +32,7 @@ export const VariableSchema = Type.Object({
   }),
   workspace_variable: Type.Object({
     name: VariableName,
-    value: secret(VariableValue),
+    value: VariableValue,
   }),
   id: Id,
 });

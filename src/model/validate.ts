@@ -5,6 +5,8 @@ import { Compile } from "typebox/schema";
 import { Settings } from "typebox/system";
 import { bounded, MAX_NAMES } from "./bounded.ts";
 import { invalid } from "./errors.ts";
+import { hasSecrets, isHidden } from "./secrets.ts";
+import type { Node } from "./secrets.ts";
 
 // TypeBox stops at 8 faults by default; callers see them all, within reason.
 Settings.Set({ maxErrors: 1000 });
@@ -88,7 +90,7 @@ function describeFaults(schema: TSchema, value: unknown, raw: readonly Fault[]):
   );
   const all = [...new Set([...unexpectedOnes, ...missingOnes, ...wrongOnes])];
   // An invalid value always has a fault.
-  return all.length > 0 ? all : [`body: ${show(value)} is not allowed`];
+  return all.length > 0 ? all : [`body: ${shownAt(schema, "", value)} is not allowed`];
 }
 
 // Reported otherwise: unexpected properties with their siblings, unions by their branches.
@@ -141,31 +143,49 @@ function describeValue(
   const value = valueAt(root, first.instancePath);
   const path = toPath(first.instancePath) || "body";
   const custom = faultWording(schemaAt(schema, first.instancePath));
+  const shown = (): string => shownAt(schema, first.instancePath, value);
   const types = faults.flatMap((fault) => (fault.keyword === "type" ? [fault.params["type"]] : []));
   const rule = faults.find((fault) => fault.keyword !== "type") ?? first;
   if (rule.keyword === "type")
-    return `${path}: ${show(value)} is not of type ${types.flat().join(" or ")}`;
-  if (custom && WORDED.has(rule.keyword)) return `${path}: ${custom(show(value), value)}`;
+    return `${path}: ${shown()} is not of type ${types.flat().join(" or ")}`;
+  if (custom && WORDED.has(rule.keyword)) return `${path}: ${custom(shown(), value)}`;
   const limit = String(rule.params["limit"]);
   switch (rule.keyword) {
     case "enum":
-      return `${path}: ${show(value)} is not one of ${list(rule.params["allowedValues"])}`;
+      return `${path}: ${shown()} is not one of ${list(rule.params["allowedValues"])}`;
     case "minLength":
-      return `${path}: ${show(value)} is too short (at least ${limit} ${limit === "1" ? "character" : "characters"})`;
+      return `${path}: ${shown()} is too short (at least ${limit} ${limit === "1" ? "character" : "characters"})`;
     case "maxLength":
-      return `${path}: ${show(value)} is too long (at most ${limit} characters)`;
+      return `${path}: ${shown()} is too long (at most ${limit} characters)`;
     case "maxItems":
       return `${path}: ${(value as unknown[]).length} items are too many (at most ${limit})`;
     case "minimum":
-      return `${path}: ${show(value)} is less than the minimum of ${limit}`;
+      return `${path}: ${shown()} is less than the minimum of ${limit}`;
     case "maximum":
-      return `${path}: ${show(value)} is greater than the maximum of ${limit}`;
+      return `${path}: ${shown()} is greater than the maximum of ${limit}`;
     case "pattern":
-      return `${path}: ${show(value)} does not match '${String(rule.params["pattern"])}'`;
+      return `${path}: ${shown()} does not match '${String(rule.params["pattern"])}'`;
     default:
-      return `${path}: ${show(value)} ${rule.message}`;
+      return `${path}: ${shown()} ${rule.message}`;
   }
 }
+
+/** Shows no value that is secret, or has a secret in it, but the names of pairs. */
+function shownAt(schema: TSchema, pointer: string, value: unknown): string {
+  const isHarmless =
+    value === null || typeof value === "boolean" || steps(pointer).at(-1) === "key";
+  if (isHarmless) return show(value);
+  const nodes: SchemaNode[] = [schema];
+  for (const step of steps(pointer)) {
+    const node = childAt(nodes.at(-1), step);
+    if (node) nodes.push(node);
+  }
+  const isSecretive = nodes.some(isSecretNode) || hasSecrets(nodes.at(-1) as TSchema);
+  return isSecretive ? "the given value" : show(value);
+}
+
+const isSecretNode = (node: Node): boolean =>
+  isHidden(node) || (node.anyOf?.some(isSecretNode) ?? false);
 
 const list = (values: unknown): string =>
   `[${(values as unknown[]).map((value) => show(value)).join(", ")}]`;
@@ -192,7 +212,7 @@ function valueAt(root: unknown, pointer: string): unknown {
   );
 }
 
-interface SchemaNode {
+interface SchemaNode extends Node {
   readonly properties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
   readonly items?: SchemaNode;

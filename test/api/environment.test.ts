@@ -74,7 +74,7 @@ it.each<[string, string, object, string]>([
     "variable_name: 'a-b' does not match '^[a-zA-Z_][a-zA-Z_0-9]*$'",
   ],
   ["no value", "a", {}, "'value' is a required property"],
-  ["a number", "a", { value: 5 }, "value: 5 is not of type string"],
+  ["a number", "a", { value: 5 }, "value: the given value is not of type string"],
   ["null", "a", { value: null }, "value: null is not of type string"],
   [
     "an id",

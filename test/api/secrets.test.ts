@@ -172,3 +172,33 @@ it.each(["its owner", "a colleague"])("shows no secret to a VIEWER key of %s", a
 
 const valueAt = (body: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], body);
+
+it("shows no secret of a body that it rejects", async () => {
+  await using api = await startApi();
+  const meta = { name: "a setting", domain: "target.test" };
+  const setting = (settings: object, keys: unknown = {}) => ({
+    meta,
+    settings: { auth_type: "MANUAL", ...settings },
+    keys,
+  });
+  const created = await api.send<Created>({ method: "POST", path: "/auth/", body: setting({}) });
+  const token = (given: object) => ({
+    meta: { name: "a token", auth_id: created.body.id },
+    token: given,
+  });
+  const secret = marker("rejected");
+  const rejected: readonly (readonly [path: string, body: object])[] = [
+    ["/auth/", setting({}, { client_secret: [secret] })],
+    ["/auth/", setting({}, secret)],
+    ["/auth/", setting({ custom_variables: { a: [secret] } })],
+    ["/auth/", setting({ ssl_key: secret.repeat(10_000) })],
+    ["/tokens/", token({ access_token: [secret] })],
+    ["/tokens/", token({ headers: [{ key: "A", value: `${secret}\n` }] })],
+    ["/environment/global/x", { value: [secret] }],
+  ];
+  for (const [path, body] of rejected) {
+    const answer = await api.send({ method: "POST", path, body });
+    expect(answer.status).toBe(400);
+    expect(JSON.stringify(answer.body)).toMatch(/: the given value (?!.*m4rk3r)/);
+  }
+});

@@ -152,7 +152,7 @@ it.each<[string, (meta: object) => object, string]>([
   [
     "a response that is too large",
     (meta) => ({ meta, api_response: { x: "x".repeat(64 * 1024) } }),
-    `api_response: {"x":"${"x".repeat(91)}... is larger than 64 KiB`,
+    "api_response: the given value is larger than 64 KiB",
   ],
 ])("refuses %s, on creation and on change", async (_what, bodyOf, error_msg) => {
   const { id: auth_id } = await createAuthSetting(api);
@@ -176,7 +176,9 @@ it("treats a null secret as absent on creation, and refuses it on change", async
   ]);
   const body = { meta: made["meta"], api_response: [1] };
   const refused = await api.send({ method: "POST", path: "/tokens/", body });
-  expect(refused.body["error_msg"]).toBe("api_response: [1] is not of type object or null");
+  expect(refused.body["error_msg"]).toBe(
+    "api_response: the given value is not of type object or null",
+  );
 });
 
 it.each([
