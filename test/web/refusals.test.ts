@@ -199,6 +199,15 @@ it("show no next runs for a delay that is too long, and say so at the field", as
   expect(await dialog.getByText("Next runs").count()).toBe(0);
   await delay.fill("86400");
   await dialog.getByText("Next runs").waitFor();
+  expect(await dialog.getByText(/greater than the maximum/).count()).toBe(0);
+});
+
+it("keep the spaces in the name of a variable", async () => {
+  const { page } = await pages.open("/calls/new");
+  const url = page.getByLabel("URL", { exact: true });
+  await url.pressSequentially(" https://shop.example/{{my path}} ");
+  await url.blur();
+  await expect.poll(() => url.inputValue()).toBe("https://shop.example/{{my path}}");
 });
 
 /** Opens the dialog that deploys a new call; it reads the other deployments once released. */

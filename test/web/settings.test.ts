@@ -465,9 +465,15 @@ async function savesVariableOnce({ client, ...pages }: Pages): Promise<void> {
   await save.click();
   await page.getByRole("rowheader", { name: "{{once}}" }).waitFor();
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  expect(await client.send("GET", "/environment/global/once")).toMatchObject({
-    workspace_variable: { value: "kept" },
-  });
+  const expectKept = async () =>
+    expect(await client.send("GET", "/environment/global/once")).toMatchObject({
+      workspace_variable: { value: "kept" },
+    });
+  await expectKept();
+  await page.getByRole("button", { name: /^Change/ }).click();
+  await save.click();
+  await page.getByText("A value is required").waitFor();
+  await expectKept();
 }
 
 /** A second variable of the same name would replace the first, which nobody can read. */

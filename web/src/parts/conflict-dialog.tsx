@@ -14,7 +14,8 @@ export const ConflictDialog = ({ what, conflict }: ConflictDialogProps) =>
     <Dialog title={`The ${what} has been changed`} onClose={conflict.onClose}>
       <p>
         It was saved elsewhere after you opened it here. Save your changes over that version,
-        keeping the rest of it, or open it as it is now, without your changes.
+        keeping the rest of it (lists, such as headers, are saved whole), or open it as it is now,
+        without your changes.
       </p>
       <footer>
         <button class="button" type="button" onClick={conflict.onClose}>

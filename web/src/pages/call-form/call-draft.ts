@@ -67,7 +67,7 @@ export const bodyOf = (draft: CallDraft): object => ({
   access: draft.access,
   request: {
     method: draft.method,
-    url: draft.url,
+    url: draft.url.trim(),
     parameters: toPairs(draft.parameters),
     headers: toPairs(draft.headers),
     body: draft.body,

@@ -112,7 +112,8 @@ function UrlField({ draft, onChange, faultAt, onCurl }: RequestFieldsProps) {
           {...control}
           value={draft.url}
           onPaste={paste}
-          onInput={({ currentTarget }) => onChange({ url: currentTarget.value.trim() })}
+          onInput={({ currentTarget }) => onChange({ url: currentTarget.value })}
+          onBlur={({ currentTarget }) => onChange({ url: currentTarget.value.trim() })}
         />
       )}
     </Field>

@@ -42,7 +42,7 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
   const { workspace, name, value } = draft;
   /** The path of the variable that was sent last: it may exist, though no answer arrived. */
   const sent = useRef<string>(undefined);
-  const { isBusy, submit, faultAt, faultBeside } = useSending(async () => {
+  const save = async (): Promise<void> => {
     const path = variablePath(workspace, name);
     const isFirst = path !== sent.current;
     if (isFirst && !stored) await assertNew(workspace, name);
@@ -58,6 +58,10 @@ export function VariableForm({ stored, onSaved, onClose, ...at }: VariableFormPr
     announce(isNewer ? "Saved, except for your changes since then" : `Saved ${name}`);
     if (isDone) onClose();
     await onSaved(workspace, isDone);
+  };
+  const { isBusy, submit, faultAt, faultBeside } = useSending(save, {
+    body: { workspace, variable_name: name, value },
+    required: stored && ["value"],
   });
   const isChanged = value !== "" || (!stored && (name !== "" || workspace !== at.workspace));
   const close = (): void => (isChanged ? leaving(onClose) : onClose());

@@ -86,7 +86,9 @@ function DeployForm({ target, deployments, onClose }: DeployFormProps) {
     if (isShown()) onClose();
   };
   const delay = useDelay(draft);
-  const sending = useSending(() => save(delay.run_delay));
+  const sending = useSending(() => save(delay.run_delay), {
+    body: bodyOf({ ...draft, run_delay: delay.run_delay }, target, undefined),
+  });
   const isChanged = draft !== first;
   const close = (): void => (isChanged ? leaving(onClose) : onClose());
   return (
