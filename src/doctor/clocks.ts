@@ -83,11 +83,14 @@ export function offsetFinding(whose: string, { ms, error }: Ahead): Finding {
 
 /** Only warns: an agent with a wrong clock uses the hub's time. */
 function agentClocks(agents: readonly ListedAgent[]): Finding[] {
-  const wrong = agents.filter(({ clock_offset_ms }) => Math.abs(clock_offset_ms ?? 0) > ALLOWED_MS);
-  if (agents.length > 0 && wrong.length === 0)
+  const measured = agents.filter(({ clock_offset_ms }) => clock_offset_ms !== null);
+  const wrong = measured.filter(
+    ({ clock_offset_ms }) => Math.abs(clock_offset_ms ?? 0) > ALLOWED_MS,
+  );
+  if (measured.length > 0 && wrong.length === 0)
     return [
       ok(
-        `the clocks of ${count(agents.length, "agent")} agree with the hub's within ${lengthOf(ALLOWED_MS)}`,
+        `the clocks of ${count(measured.length, "agent")} agree with the hub's within ${lengthOf(ALLOWED_MS)}`,
       ),
     ];
   return wrong.map(({ agent_id, location_id, clock_offset_ms }) => {
