@@ -22,7 +22,7 @@ const CALL = {
 
 describe("a copy of a call", () => {
   it("is like the call, apart from its name; its results are not simulated", () => {
-    expect(bodyOf(copyOf({ object: CALL, role: "owner" }))).toEqual({
+    expect(bodyOf(copyOf(CALL, "owner"))).toEqual({
       meta: { name: "Copy of Shop", description: null, tags: ["shop"] },
       access: ACCESS,
       request: CALL.request,
@@ -30,7 +30,7 @@ describe("a copy of a call", () => {
   });
 
   it("has neither the token of another owner's call, nor its readers", () => {
-    expect(bodyOf(copyOf({ object: CALL, role: "member" }))).toMatchObject({
+    expect(bodyOf(copyOf(CALL, "member"))).toMatchObject({
       access: { settings: false, results: false, stats: false, org: false },
       request: { auth_id: "setting", token_id: null },
     });

@@ -1,7 +1,7 @@
 // A call as its form edits it, and the body that saves it.
+import type { Role } from "../../../../src/model/access.ts";
 import type { Call } from "../../../../src/model/call.ts";
 import { SIMULATED_TAG } from "../../../../src/model/simulated.ts";
-import type { Versioned } from "../../api.ts";
 import type { CurlRequest } from "../../curl/curl.ts";
 import { toPairs, toRows } from "../../rows.ts";
 import type { Row } from "../../rows.ts";
@@ -55,7 +55,7 @@ const storedDraft = ({ meta, access, request }: Call): CallDraft => ({
 });
 
 /** Returns the draft of a new call like `call`; of another owner's, without token and sharing. */
-export const copyOf = ({ object: call, role }: Pick<Versioned<Call>, "object" | "role">) => ({
+export const copyOf = (call: Call, role: Role): CallDraft => ({
   ...draftOf(call),
   ...(role !== "owner" && { access: NEW_DRAFT.access, token_id: null }),
   name: `Copy of ${call.meta.name}`,

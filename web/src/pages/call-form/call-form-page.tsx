@@ -43,7 +43,7 @@ export function NewCallPage() {
       {(from === undefined || read) && (
         <CallEditor
           key={from}
-          {...(read && { first: copyOf(read) })}
+          {...(read && { first: copyOf(read.object, read.role) })}
           stored={undefined}
           onSaved={saved}
         />
